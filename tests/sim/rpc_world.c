@@ -482,13 +482,9 @@ static const struct rpc_world_datagram *land(struct rpc_world *world, uint32_t i
 static void take(struct rpc_world *world, const struct rpc_world_datagram *datagram)
 {
 	struct rpc_packet packet;
-	uint32_t at = 0;
-	int bytes;
+	size_t at = 0;
 
-	for (; at < datagram->bytes; at += (uint32_t)bytes) {
-		bytes = rpc_packet_decode(&packet, datagram->data + at, datagram->bytes - at);
-		if (bytes < 0)
-			return;
+	while (rpc_packet_next(&packet, datagram->data, datagram->bytes, &at)) {
 		if (!datagram->to_server && world->client.is_used)
 			rpc_session_receive(&world->client.session, &packet, world->now_ns);
 		else if (datagram->to_server && world->is_server_up)

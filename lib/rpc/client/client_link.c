@@ -281,8 +281,7 @@ static void take_datagram(struct client_link *link, const struct transport_datag
 			  uint64_t now_ns)
 {
 	struct rpc_packet packet;
-	uint32_t at = 0;
-	int bytes;
+	size_t at = 0;
 
 	if (link->state != LINK_SESSION ||
 	    !link->transport->calls->is_source(link->route, datagram))
@@ -291,12 +290,8 @@ static void take_datagram(struct client_link *link, const struct transport_datag
 		rpc_session_lose(&link->session);
 		return;
 	}
-	for (; at < datagram->length; at += (uint32_t)bytes) {
-		bytes = rpc_packet_decode(&packet, datagram->bytes + at, datagram->length - at);
-		if (bytes < 0)
-			return;
+	while (rpc_packet_next(&packet, datagram->bytes, datagram->length, &at))
 		rpc_session_receive(&link->session, &packet, now_ns);
-	}
 }
 
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns)

@@ -384,7 +384,7 @@ void server_sessions_receive(struct server_sessions *sessions,
 	struct server_session *session;
 	struct rpc_packet packet;
 	bool goes_on = true;
-	uint32_t at = 0;
+	size_t at = 0;
 
 	if (datagram->bytes == NULL) {
 		session = datagram->route->user;
@@ -392,13 +392,7 @@ void server_sessions_receive(struct server_sessions *sessions,
 		server_sessions_enqueue(sessions, session);
 		return;
 	}
-	while (goes_on && at < datagram->length) {
-		const int bytes =
-			rpc_packet_decode(&packet, datagram->bytes + at, datagram->length - at);
-
-		if (bytes < 0)
-			return;
-		at += (uint32_t)bytes;
+	while (goes_on && rpc_packet_next(&packet, datagram->bytes, datagram->length, &at)) {
 		if (packet.kind == RPC_PACKET_OPEN)
 			receive_open(sessions, datagram, &packet, now_ns);
 		else

@@ -100,6 +100,16 @@ int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t by
 	return (int)(RPC_HEADER_BYTES + found.payload_bytes);
 }
 
+bool rpc_packet_next(struct rpc_packet *packet, const void *datagram, size_t bytes, size_t *at)
+{
+	const int length = rpc_packet_decode(packet, (const uint8_t *)datagram + *at, bytes - *at);
+
+	if (length < 0)
+		return false;
+	*at += (size_t)length;
+	return true;
+}
+
 int rpc_packet_encode(const struct rpc_packet *packet, void *datagram, size_t room)
 {
 	size_t bytes = RPC_HEADER_BYTES + packet->payload_bytes;

@@ -29,6 +29,7 @@
 #ifndef LIB_RPC_WIRE_RPC_PACKET_H
 #define LIB_RPC_WIRE_RPC_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,6 +80,12 @@ static inline int rpc_before(uint32_t a, uint32_t b)
  * what it has not read.
  */
 int rpc_packet_decode(struct rpc_packet *packet, const void *datagram, size_t bytes);
+
+/*
+ * Reads the packet at `*at` of a datagram of `bytes` bytes, and moves `*at` behind the packet.
+ * Returns false at the end, and where no packet of ours is: the rest of the datagram is dropped.
+ */
+bool rpc_packet_next(struct rpc_packet *packet, const void *datagram, size_t bytes, size_t *at);
 
 /*
  * Writes header and payload; `payload` may lie at datagram + RPC_HEADER_BYTES already. Returns the

@@ -115,6 +115,37 @@ static void test_several(void **state)
 	assert_int_equal(rpc_packet_decode(&found, bytes, RPC_HEADER_BYTES), RPC_HEADER_BYTES);
 }
 
+/* Nothing is read behind the last packet, nor behind bytes that are no packet. */
+static void test_next(void **state)
+{
+	const struct rpc_packet first = {
+		.kind = RPC_PACKET_DATA,
+		.to = 2,
+		.from = 3,
+		.total = 5,
+		.payload_bytes = 5,
+		.payload = (const uint8_t *)"first",
+	};
+	const struct rpc_packet second = {.kind = RPC_PACKET_PING, .to = 2, .from = 3};
+	uint8_t bytes[2 * RPC_HEADER_BYTES + 5];
+	struct rpc_packet found;
+	size_t at = 0;
+
+	(void)state;
+	rpc_packet_encode(&first, bytes, sizeof(bytes));
+	rpc_packet_encode(&second, bytes + RPC_HEADER_BYTES + 5, RPC_HEADER_BYTES);
+	assert_true(rpc_packet_next(&found, bytes, sizeof(bytes), &at));
+	assert_int_equal(found.kind, RPC_PACKET_DATA);
+	assert_true(rpc_packet_next(&found, bytes, sizeof(bytes), &at));
+	assert_int_equal(found.kind, RPC_PACKET_PING);
+	assert_false(rpc_packet_next(&found, bytes, sizeof(bytes), &at));
+	assert_int_equal(at, sizeof(bytes));
+	bytes[RPC_HEADER_BYTES + 5] = 0; /* of the magic of the second */
+	at = RPC_HEADER_BYTES + 5;
+	assert_false(rpc_packet_next(&found, bytes, sizeof(bytes), &at));
+	assert_int_equal(at, RPC_HEADER_BYTES + 5);
+}
+
 /* A size of datagrams: in OPEN where older versions do not look, in OPENED where they say 0. */
 static void test_sizes(void **state)
 {
@@ -156,7 +187,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_damaged),	   cmocka_unit_test(test_several),
-		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_before),
+		cmocka_unit_test(test_next),	   cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
