@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MERGED_TREE_MODE  0755
-#define MERGED_TREE_FILES 8 /* that nftw() has open at a time */
+#define MERGED_TREE_MODE 0755
 
 int merged_tree_create(const char *tree)
 {

@@ -422,17 +422,12 @@ static const char *answer_reason(const struct nldev_request *request, int64_t er
 	return NULL;
 }
 
-/* A device process or daemon that ends takes its rows along. */
-static bool answer_is_no_room(int64_t error)
-{
-	return error == -ENOBUFS || error == -EAGAIN;
-}
-
+/* Where there is no room, a message that says so would find none either. */
 static int64_t answer_end(struct answer *answer, int64_t result)
 {
 	const struct nldev_request *request = answer->request;
 
-	if (result > 0 || answer_is_no_room(result))
+	if (result > 0 || result == -ENOBUFS)
 		return result;
 	if (result < 0)
 		return answer_status(answer, (int)result, answer_reason(request, result));

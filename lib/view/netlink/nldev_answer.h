@@ -19,7 +19,7 @@ struct nldev_peer {
 	/* Reads rows of the device at `place`, as admin_link_show_page() does. Negative errno. */
 	int (*read)(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
 		    struct admin_page *page);
-	/* Takes a message. Negative errno: there is no room. */
+	/* Takes a message. -ENOBUFS: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;
 	uint32_t port_id; /* of the program's socket */
@@ -28,7 +28,7 @@ struct nldev_peer {
 
 /*
  * Answers the request. `error` is what nldev_read_request() found. Returns 0; a positive cursor
- * when the dump goes on, by nldev_answer_rest(); or what send() returned.
+ * when the dump goes on, by nldev_answer_rest(); or -ENOBUFS of send().
  */
 int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error);
 

@@ -215,16 +215,51 @@ static const uint8_t *sent_attribute(unsigned index, uint16_t type, size_t *byte
 			      type, bytes);
 }
 
+static uint32_t payload_u32(const uint8_t *payload, size_t bytes)
+{
+	uint32_t value;
+
+	assert_non_null(payload);
+	assert_int_equal(bytes, sizeof(value));
+	memcpy(&value, payload, sizeof(value));
+	return value;
+}
+
 static uint32_t sent_u32(unsigned index, uint16_t type)
 {
 	size_t bytes;
 	const uint8_t *found = sent_attribute(index, type, &bytes);
-	uint32_t value;
 
-	assert_non_null(found);
-	assert_int_equal(bytes, sizeof(value));
-	memcpy(&value, found, sizeof(value));
-	return value;
+	return payload_u32(found, bytes);
+}
+
+/* One object of a dump. */
+struct entry {
+	const uint8_t *attributes;
+	size_t bytes;
+};
+
+/* Takes the first entry off the list of `left` bytes; false: the list is empty. */
+static bool next_entry(const uint8_t **list, size_t *left, struct entry *entry)
+{
+	struct nlattr head;
+
+	if (*left == 0)
+		return false;
+	memcpy(&head, *list, sizeof(head));
+	entry->attributes = *list + NLA_HDRLEN;
+	entry->bytes = head.nla_len - (size_t)NLA_HDRLEN;
+	*list += head.nla_len;
+	*left -= head.nla_len;
+	return true;
+}
+
+static uint32_t entry_u32(const struct entry *entry, uint16_t type)
+{
+	size_t bytes;
+	const uint8_t *found = find_attribute(entry->attributes, entry->bytes, type, &bytes);
+
+	return payload_u32(found, bytes);
 }
 
 static int sent_error(unsigned index)
@@ -294,34 +329,20 @@ static void test_dump(void **state)
 	query_ask(&query);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
 		size_t left, bytes;
-		const uint8_t *entry = sent_attribute(i, RDMA_NLDEV_ATTR_RES_QP, &left);
+		const uint8_t *list = sent_attribute(i, RDMA_NLDEV_ATTR_RES_QP, &left);
+		struct entry entry;
 
 		assert_int_equal(sent_head(i).nlmsg_flags, NLM_F_MULTI);
-		assert_non_null(entry);
-		for (; left > 0; next++) {
-			struct nlattr head;
-			uint32_t qpn, pid;
-
-			memcpy(&head, entry, sizeof(head));
-			memcpy(&qpn,
-			       find_attribute(entry + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
-					      RDMA_NLDEV_ATTR_RES_LQPN, &bytes),
-			       sizeof(qpn));
-			assert_int_equal(qpn, 1000 + next);
+		assert_non_null(list);
+		for (; next_entry(&list, &left, &entry); next++) {
+			assert_int_equal(entry_u32(&entry, RDMA_NLDEV_ATTR_RES_LQPN), 1000 + next);
 			/* The second client has gone: then the object is the daemon's. */
-			if (next % 2 == 0) {
-				memcpy(&pid,
-				       find_attribute(entry + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
-						      RDMA_NLDEV_ATTR_RES_PID, &bytes),
-				       sizeof(pid));
-				assert_int_equal(pid, 500);
-			} else {
-				assert_non_null(find_attribute(
-					entry + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
-					RDMA_NLDEV_ATTR_RES_KERN_NAME, &bytes));
-			}
-			entry += head.nla_len;
-			left -= head.nla_len;
+			if (next % 2 == 0)
+				assert_int_equal(entry_u32(&entry, RDMA_NLDEV_ATTR_RES_PID), 500);
+			else
+				assert_non_null(find_attribute(entry.attributes, entry.bytes,
+							       RDMA_NLDEV_ATTR_RES_KERN_NAME,
+							       &bytes));
 		}
 	}
 	assert_int_equal(next, QPS);
@@ -339,22 +360,13 @@ static void test_page_of_many_messages(void **state)
 	assert_true(fake.count > 3);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
 		size_t left;
-		const uint8_t *entry = sent_attribute(i, RDMA_NLDEV_ATTR_RES_PD, &left);
+		const uint8_t *list = sent_attribute(i, RDMA_NLDEV_ATTR_RES_PD, &left);
+		struct entry entry;
 
-		for (; left > 0; entries++) {
-			struct nlattr head;
-			size_t bytes;
-			uint32_t pdn;
-
-			memcpy(&head, entry, sizeof(head));
-			memcpy(&pdn,
-			       find_attribute(entry + NLA_HDRLEN, head.nla_len - NLA_HDRLEN,
-					      RDMA_NLDEV_ATTR_RES_PDN, &bytes),
-			       sizeof(pdn));
-			assert_int_equal(pdn, (5 << 16) + entries);
-			entry += head.nla_len;
-			left -= head.nla_len;
-		}
+		assert_non_null(list);
+		for (; next_entry(&list, &left, &entry); entries++)
+			assert_int_equal(entry_u32(&entry, RDMA_NLDEV_ATTR_RES_PDN),
+					 (5 << 16) + entries);
 	}
 	assert_int_equal(entries, PDS);
 	assert_int_equal(sent_head(fake.count - 1).nlmsg_type, NLMSG_DONE);
