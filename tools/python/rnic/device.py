@@ -24,6 +24,7 @@ from rnic.verbs import load_verbs
 
 START_SECONDS = 20.0
 END_SECONDS = 15.0
+DEATH_SECONDS = 5.0
 CONTROL_SECONDS = 20.0
 STARTS_MAX = 8
 ROCE_PORT = 4791
@@ -39,8 +40,7 @@ class DeviceError(RuntimeError):
 
 
 def make_folder() -> pathlib.Path:
-    base: Optional[str] = tempfile.gettempdir()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="rnic-", dir=base))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="rnic-"))
     if len(os.fsencode(folder)) > FOLDER_BYTES:
         folder.rmdir()
         folder = pathlib.Path(tempfile.mkdtemp(prefix="rnic-", dir="/tmp"))
@@ -96,7 +96,7 @@ class Device:
         try:
             self._start(address, netdev, options)
             self.first = self.snapshot()
-            self.address = address or self._first_ipv4()
+            self.address = address or self.first.address
         except BaseException:
             self._kill()
             self.remove()
@@ -262,9 +262,9 @@ class Device:
         finally:
             os.close(self._ready)
 
-    def _first_ipv4(self) -> str:
-        gids = [row["gid"] for row in self.show("device")["gids"]]
-        return str(next((gid for gid in gids if ":" not in gid), gids[0] if gids else ""))
+    def _await_daemon(self, seconds: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._daemon.wait(seconds)
 
     def _kill(self) -> None:
         daemon = getattr(self, "_daemon", None)
@@ -280,16 +280,18 @@ class Device:
         __tracebackhide__ = True  # pytest shows the caller
         if not self._is_open:
             return
-        with contextlib.suppress(DeviceError, subprocess.TimeoutExpired):
+        try:
             self.last = self.snapshot()
+        except (DeviceError, subprocess.TimeoutExpired):
+            # A daemon that dies closes its socket some time before it has a status.
+            self._await_daemon(DEATH_SECONDS)
         self._is_open = False
         for program in self._running:
             program.end()
         early = self._daemon.poll()
         if early is None:
             self._daemon.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._daemon.wait(END_SECONDS)
+            self._await_daemon(END_SECONDS)
         self._kill()
         if early is not None or self._daemon.returncode != 0:
             when = "before its device was closed" if early is not None else "on SIGTERM"

@@ -39,6 +39,12 @@ class Snapshot:
         return [Trouble(**{name: row[name] for name in names})
                 for row in self.document["troubles"]]
 
+    @property
+    def address(self) -> str:
+        """The first IPv4 address; of a device without one, the first GID."""
+        gids = [str(row["gid"]) for row in self.document["device"]["gids"]]
+        return next((gid for gid in gids if ":" not in gid), gids[0] if gids else "")
+
     def moved(self, before: Snapshot) -> dict[str, int]:
         """By how much each counter has grown since an earlier snapshot of the same device."""
         old = before.counters
