@@ -315,7 +315,7 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 {
 	uint32_t done;
 
-	half->sessions.now_ns = now_ns;
+	session_turn_begin(&half->sessions, now_ns);
 	half->loop_counters.turns++;
 	done = data_path_turn(&half->path, device_half_take_work, half, now_ns);
 	half->sessions.is_bulk =

@@ -13,6 +13,12 @@
 
 _Static_assert(RNIC_GIDS_MAX == 32, "a bit for each GID");
 
+void session_turn_begin(struct session_set *set, uint64_t now_ns)
+{
+	set->now_ns = now_ns;
+	set->is_in_turn = true;
+}
+
 uint32_t session_turn_take_work(struct session_set *set)
 {
 	uint32_t rung = doorbell_take_all(set);
@@ -51,6 +57,7 @@ void session_turn_deliver(struct session_set *set, bool is_busy)
 {
 	wqe_fetch_run_reviews(set);
 	cqe_delivery_run(set, is_busy);
+	set->is_in_turn = false;
 }
 
 void session_turn_announce_sleep(struct session_set *set)

@@ -13,6 +13,9 @@
 
 struct session_set;
 
+/* Begins a turn: session_turn_deliver() ends the turn. */
+void session_turn_begin(struct session_set *set, uint64_t now_ns);
+
 /*
  * Takes doorbells and send WQEs of all sessions: a bounded number from each queue, and from all
  * queues together. Returns the number of WQEs taken, or 1 when it took only doorbells.
@@ -23,8 +26,8 @@ uint32_t session_turn_take_work(struct session_set *set);
 bool session_turn_has_work(const struct session_set *set);
 
 /*
- * Tells clients what completed in this turn: wakes the clients that asked for it. `is_busy` as for
- * cqe_delivery_run().
+ * Ends a turn. Tells clients what completed in this turn: wakes the clients that asked for it.
+ * `is_busy` as for cqe_delivery_run().
  */
 void session_turn_deliver(struct session_set *set, bool is_busy);
 

@@ -101,10 +101,9 @@ static void cqe_delivery_review(const struct qp *qp)
 static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 			       const struct cqe *cqe)
 {
-	struct rnic_cq_region *region = cq->region.address;
 	struct rnic_cqe *entries = (void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
 
-	entries[cq->producer & (cq->slots - 1)] = (struct rnic_cqe){
+	entries[cq->producer++ & (cq->slots - 1)] = (struct rnic_cqe){
 		.wr_id = cqe->wr_id,
 		.timestamp_ns = set->now_ns,
 		.byte_count = cqe->byte_count,
@@ -122,7 +121,14 @@ static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 		.service_level = cqe->service_level,
 		.srqn = cqe_delivery_is_xrc(cqe) ? cqe->srq->number : 0,
 	};
-	rnic_index_publish(&region->producer, ++cq->producer);
+}
+
+static void cqe_delivery_publish(struct session_set *set, struct session_cq *cq)
+{
+	struct rnic_cq_region *region = cq->region.address;
+
+	cq->has_error = false;
+	rnic_index_publish(&region->producer, cq->producer);
 	if (scheduler_add(&set->scheduler, WAIT_POLLER_WAKE, &cq->session->poller_node))
 		cq->session->unwoken_since_ns = set->now_ns;
 }
@@ -144,7 +150,10 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 	}
 	cqe_delivery_write(set, cq, cqe);
 	cq->has_solicited |= is_error || cqe->is_solicited;
-	if (cq->channel != NULL)
+	cq->has_error |= is_error && set->is_in_turn;
+	if (!cq->has_error)
+		cqe_delivery_publish(set, cq);
+	if (cq->has_error || cq->channel != NULL)
 		scheduler_add(&set->scheduler, WAIT_CQ_NOTICE, &cq->notice_node);
 	return true;
 }
@@ -263,7 +272,7 @@ void cqe_delivery_port_event(struct session_set *set, enum rnic_async_event_type
 	}
 }
 
-/* Raises a completion event for each CQ that is armed and has new CQEs. */
+/* Publishes what waited, and raises a completion event for each armed CQ that has new CQEs. */
 static void cqe_delivery_notify(struct session_set *set)
 {
 	struct wait_batch batch;
@@ -273,7 +282,10 @@ static void cqe_delivery_notify(struct session_set *set)
 	while ((node = scheduler_next(&batch)) != NULL) {
 		struct session_cq *cq = list_entry(node, struct session_cq, notice_node);
 
-		if (!cq->session->is_broken && cqe_delivery_take_arming(cq)) {
+		if (cq->has_error)
+			cqe_delivery_publish(set, cq);
+		if (cq->channel != NULL && !cq->session->is_broken &&
+		    cqe_delivery_take_arming(cq)) {
 			event_pipe_raise(&cq->channel->pipe, &cq->event, 0);
 			if (!cq->channel->pipe.is_full)
 				cqe_delivery_flush_pipe(cq->session, &cq->channel->pipe);

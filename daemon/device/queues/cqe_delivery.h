@@ -4,7 +4,9 @@
  * file reads a client's consumer index and the client's arming of a CQ. It trusts neither: the
  * daemon owns the producer index, and a consumer index beyond the producer breaks the session.
  *
- * Delivery publishes each CQE at once, so that a polling client sees it without delay. Delivery
+ * Delivery publishes a CQE at once, so that a polling client sees it without delay. An error waits
+ * for the end of the turn, and so do the CQEs behind it: a client that sees an error may leave the
+ * connection, and the packet that tells the peer of the error must be ahead of that. Delivery
  * decides once for each CQ, at the end of a turn, which clients to wake.
  */
 #ifndef DAEMON_DEVICE_QUEUES_CQE_DELIVERY_H
@@ -45,10 +47,11 @@ int64_t cqe_delivery_used(struct session_cq *cq);
 uint32_t cqe_delivery_peek(const struct session_cq *cq, uint32_t *armed);
 
 /*
- * Wakes the clients of armed CQs that have new CQEs, and writes the events for which the pipes have
- * room. Also wakes the clients that sleep in a poll, but while the loop `is_busy` only after
- * LIMIT_POLL_WAKE_NS: the caller calls again, and once without `is_busy` before the caller sleeps.
- * Tells all clients of set->is_bulk, LIMIT_TURN_TOLD of them in each turn.
+ * Publishes the CQEs that waited. Wakes the clients of armed CQs that have new CQEs, and writes the
+ * events for which the pipes have room. Also wakes the clients that sleep in a poll, but while the
+ * loop `is_busy` only after LIMIT_POLL_WAKE_NS: the caller calls again, and once without `is_busy`
+ * before the caller sleeps. Tells all clients of set->is_bulk, LIMIT_TURN_TOLD of them in each
+ * turn.
  */
 void cqe_delivery_run(struct session_set *set, bool is_busy);
 

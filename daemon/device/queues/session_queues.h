@@ -39,9 +39,10 @@ struct session_cq {
 	uint32_t slots;
 	uint32_t producer;  /* CQEs ever written */
 	uint32_t consumer;  /* the client's index, as last read and found valid */
+	bool has_error;	    /* CQEs from an error on are written, and not yet published */
 	bool has_solicited; /* a CQE written since the last look at `armed` is solicited or in error
 			     */
-	struct list notice_node; /* WAIT_CQ_NOTICE: has CQEs written since that look */
+	struct list notice_node; /* WAIT_CQ_NOTICE: has CQEs to publish or to look at */
 	struct event_source event;
 	struct event_source async;
 };

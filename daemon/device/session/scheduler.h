@@ -18,7 +18,7 @@ enum wait_kind {
 	WAIT_DOORBELL_LOOK, /* struct session: the client may ring without waking the daemon */
 	WAIT_SEND_FETCH,    /* struct session_qp: the ring may hold send WQEs */
 	WAIT_REVIEW,	  /* struct session_qp: may be in ERR, or the peer waits for receive WQEs */
-	WAIT_CQ_NOTICE,	  /* struct session_cq: has new CQEs, and may be armed */
+	WAIT_CQ_NOTICE,	  /* struct session_cq: has CQEs to publish, or to raise an event for */
 	WAIT_POLLER_WAKE, /* struct session: has new CQEs that a sleeping poller does not know of */
 	WAIT_EVENT_WRITE, /* struct session: has asynchronous events to write into the pipe */
 	WAIT_KIND_COUNT,

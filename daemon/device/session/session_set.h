@@ -32,7 +32,8 @@ struct session_set {
 	uint32_t session_count;
 	uint32_t flush_budget; /* receive WQEs that this turn may still flush; 0 outside reviews */
 	int epoll_fd;
-	uint64_t now_ns;   /* time of the turn under way */
+	uint64_t now_ns;   /* time of the turn under way, or of the last turn */
+	bool is_in_turn;   /* packets may wait to be sent: errors are published after them */
 	bool has_sigbus;   /* true for some session */
 	bool is_program;   /* this process is the one client: no other one shares anything */
 	bool is_bulk;	   /* much data goes through the device: clients are told */

@@ -11,6 +11,7 @@
 #include "device/session/session.h"
 #include "device/queues/session_queues.h"
 #include "device/session/session_set.h"
+#include "device/session_turn.h"
 #include "shm/cqe.h"
 #include "unit_test.h"
 
@@ -134,6 +135,33 @@ static void test_completion_reaches_the_ring(void **state)
 	assert_int_equal(f->entries[0].qp_slot, 5);
 	assert_int_equal(f->entries[0].retired, 103);
 	assert_int_equal(f->entries[0].flags, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SOLICITED);
+}
+
+/* The packet that tells the peer of an error leaves before the client can leave. */
+static void test_errors_wait_for_the_end_of_the_turn(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *set = &f->halves.device.sessions;
+	struct session_channel *channel = f->cq->channel;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const uint32_t before = f->region->producer.value;
+
+		f->cq->channel = i == 0 ? channel : NULL;
+		session_turn_begin(set, 77);
+		assert_true(complete(f, 1, false, RNIC_WC_SUCCESS));
+		assert_int_equal(f->region->producer.value, before + 1);
+		assert_true(complete(f, 2, false, RNIC_WC_LOC_ACCESS_ERR));
+		assert_true(complete(f, 3, false, RNIC_WC_SUCCESS));
+		assert_int_equal(f->region->producer.value, before + 1);
+		scheduler_remove(&f->session_qp.review_node); /* there are no WQEs to flush */
+		session_turn_deliver(set, true);
+		assert_int_equal(f->region->producer.value, before + 3);
+		assert_true(complete(f, 4, false, RNIC_WC_WR_FLUSH_ERR));
+		assert_int_equal(f->region->producer.value, before + 4);
+		f->control->consumer = before + 4;
+	}
+	f->cq->channel = channel;
 }
 
 static void test_full_ring_refuses_until_polled(void **state)
@@ -331,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_completion_reaches_the_ring),
+		TEST(test_errors_wait_for_the_end_of_the_turn),
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),
