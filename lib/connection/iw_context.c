@@ -179,9 +179,9 @@ static int iw_context_make_queues(struct iw_ctx_conn *ctx)
 		return error;
 	if (fcntl(rnic_channel_fd(ctx->channel), F_SETFL, O_NONBLOCK) != 0)
 		return -errno;
-	error = rnic_create_cq(context, ctx->send.slots, ctx->channel, 0, NULL, &ctx->send_cq);
+	error = rnic_create_cq(context, ctx->send.slots, ctx->channel, 0, 0, NULL, &ctx->send_cq);
 	if (error == 0)
-		error = rnic_create_cq(context, ctx->recv.slots, ctx->channel, 0, NULL,
+		error = rnic_create_cq(context, ctx->recv.slots, ctx->channel, 0, 0, NULL,
 				       &ctx->recv_cq);
 	if (error == 0)
 		error = rnic_iw_make_advert_memory(ctx);

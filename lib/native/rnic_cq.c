@@ -47,19 +47,25 @@ int rnic_channel_fd(const struct rnic_channel *channel)
 /* Maps the region that a reply brought and makes it the queue's. */
 static int adopt_region(struct rnic_cq *cq, const struct rnic_ctl_cq_reply *reply, int fd)
 {
+	const uint8_t *bytes;
 	void *region;
 	int error;
 
 	if (reply->entries == 0 || reply->entries > RNIC_CQ_ENTRIES_MAX ||
 	    reply->slots != rnic_cq_slots(reply->entries))
 		return -EIO;
-	error = rnic_region_map(fd, RNIC_REGION_CQ, rnic_cq_region_bytes(reply->slots), &region);
+	error = rnic_region_map(fd, RNIC_REGION_CQ, rnic_cq_region_bytes(reply->slots, cq->flags),
+				&region);
 	if (error != 0)
 		return error;
 	if (cq->region != NULL)
-		rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots));
+		rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots, cq->flags));
+	bytes = region;
 	cq->region = region;
-	cq->entries = (const struct rnic_cqe *)((const uint8_t *)region + RNIC_CQ_ENTRIES_OFFSET);
+	cq->entries = (const void *)(bytes + RNIC_CQ_ENTRIES_OFFSET);
+	cq->times_ns = (cq->flags & RNIC_CQ_TIMESTAMPS) != 0
+			       ? (const void *)(bytes + rnic_cq_times_offset(reply->slots))
+			       : NULL;
 	cq->slots = reply->slots;
 	cq->entry_count = reply->entries;
 	return 0;
@@ -71,6 +77,7 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 		.entries = entries,
 		.completion_vector = completion_vector,
 		.channel = cq->channel == NULL ? (struct rnic_handle){0} : cq->channel->handle,
+		.flags = cq->flags,
 	};
 	struct rnic_ctl_cq_reply reply;
 	int fd;
@@ -88,7 +95,7 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 }
 
 int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
-		   uint32_t completion_vector, void *user, struct rnic_cq **created)
+		   uint32_t completion_vector, uint32_t flags, void *user, struct rnic_cq **created)
 {
 	RNIC_REFUSE_NULL(context, created);
 	struct rnic_cq *cq;
@@ -102,6 +109,7 @@ int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_c
 		return -ENOMEM;
 	cq->context = context;
 	cq->channel = channel;
+	cq->flags = flags;
 	cq->user = user;
 	rnic_spinlock_init(&cq->lock);
 
@@ -173,7 +181,7 @@ int rnic_destroy_cq(struct rnic_cq *cq)
 	rnic_event_count_wait(context, &cq->completion_events);
 	rnic_event_count_wait(context, &cq->async_events);
 	pthread_mutex_unlock(&context->objects_lock);
-	rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots));
+	rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots, cq->flags));
 	rnic_context_release(context);
 	free(cq);
 	return 0;

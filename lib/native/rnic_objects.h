@@ -114,6 +114,8 @@ struct rnic_cq {
 	struct rnic_cq_control *control;
 	const struct rnic_cq_region *region;
 	const struct rnic_cqe *entries;
+	const uint64_t *times_ns; /* NULL: without RNIC_CQ_TIMESTAMPS */
+	uint32_t flags;		  /* enum rnic_cq_flag */
 	uint32_t slots;
 	uint32_t entry_count; /* as granted */
 	uint32_t consumer;

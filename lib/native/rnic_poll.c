@@ -127,16 +127,17 @@ static struct rnic_qp *poll_find_qp(const struct rnic_cq *cq, const struct rnic_
 }
 
 /*
- * Gives entries back. False: there is none to give. The completion is then from before a RESET,
- * which gave back all entries, and nobody waits for it any more.
+ * Gives entries back; `retired` counts modulo 2^24. False: there is none to give. The completion is
+ * then from before a RESET, which gave back all entries, and nobody waits for it any more.
  */
 static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 {
 	uint32_t known = atomic_load_explicit(&queue->retired, memory_order_relaxed);
+	uint32_t given_back = (retired - known) & RNIC_CQE_24_BITS;
 
-	if ((int32_t)(retired - known) <= 0)
+	if (given_back == 0 || given_back > RNIC_CQE_24_BITS / 2)
 		return false;
-	atomic_store_explicit(&queue->retired, retired, memory_order_release);
+	atomic_store_explicit(&queue->retired, known + given_back, memory_order_release);
 	return true;
 }
 
@@ -148,7 +149,7 @@ static struct rnic_srq *poll_find_srq(const struct rnic_cq *cq, const struct rni
 	if (entry->qp_slot >= RNIC_SESSION_SRQS_MAX)
 		return NULL;
 	srq = cq->context->srqs[entry->qp_slot];
-	return srq != NULL && srq->number == entry->srqn ? srq : NULL;
+	return srq != NULL && srq->number == entry->source_qpn ? srq : NULL;
 }
 
 static bool is_current(struct rnic_qp *qp, const struct rnic_cqe *entry)
@@ -162,18 +163,20 @@ static bool is_current(struct rnic_qp *qp, const struct rnic_cqe *entry)
 }
 
 static void translate(struct rnic_completion *completion, const struct rnic_cqe *entry,
-		      struct rnic_qp *qp, struct rnic_srq *srq)
+		      uint64_t time_ns, struct rnic_qp *qp, struct rnic_srq *srq)
 {
+	const bool is_success = entry->status == RNIC_WC_SUCCESS;
+
 	*completion = (struct rnic_completion){
 		.wr_id = entry->wr_id,
-		.timestamp_ns = entry->timestamp_ns,
+		.timestamp_ns = time_ns,
 		.qp = qp,
 		.srq = srq,
-		.byte_count = entry->byte_count,
+		.byte_count = is_success ? entry->byte_count : 0,
 		.qpn = entry->qpn,
 		.immediate = entry->immediate,
-		.source_qpn = entry->source_qpn,
-		.vendor_error = entry->vendor_error,
+		.source_qpn = srq == NULL ? entry->source_qpn : 0,
+		.vendor_error = is_success ? 0 : entry->vendor_error,
 		.source_gid_index = entry->source_gid_index,
 		.status = entry->status,
 		.opcode = entry->opcode,
@@ -214,7 +217,9 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	if (pending == 0)
 		return 0;
 	while (pending-- > 0 && taken < max_count) {
-		const struct rnic_cqe entry = cq->entries[cq->consumer++ & (cq->slots - 1)];
+		const uint32_t slot = cq->consumer++ & (cq->slots - 1);
+		const struct rnic_cqe entry = cq->entries[slot];
+		const uint64_t time_ns = cq->times_ns != NULL ? cq->times_ns[slot] : 0;
 
 		/*
 		 * Before the entries of the work queue are given back: another thread may post in
@@ -223,7 +228,7 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 		atomic_store_explicit(&cq->control->consumer, cq->consumer, memory_order_release);
 		if (!try_find_owner(cq, &entry, &qp, &srq))
 			continue;
-		translate(&completions[taken++], &entry, qp, srq);
+		translate(&completions[taken++], &entry, time_ns, qp, srq);
 	}
 	return (int)taken;
 }

@@ -69,9 +69,9 @@ static int handle_qp_make_queues(struct rnic_handle_qp *qp)
 		return error;
 	if (fcntl(rnic_channel_fd(qp->channel), F_SETFL, O_NONBLOCK) != 0)
 		return -errno;
-	error = rnic_create_cq(context, qp->sends.depth + 1, qp->channel, 0, NULL, &qp->send_cq);
+	error = rnic_create_cq(context, qp->sends.depth + 1, qp->channel, 0, 0, NULL, &qp->send_cq);
 	if (error == 0)
-		error = rnic_create_cq(context, qp->receives.depth, qp->channel, 0, NULL,
+		error = rnic_create_cq(context, qp->receives.depth, qp->channel, 0, 0, NULL,
 				       &qp->recv_cq);
 	return error;
 }

@@ -56,8 +56,9 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	return rnic_verbs_errno(error);
 }
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_context,
-			     struct ibv_comp_channel *channel, int completion_vector)
+struct ibv_cq *rnic_verbs_create_cq(struct ibv_context *context, int entries, void *cq_context,
+				    struct ibv_comp_channel *channel, int completion_vector,
+				    uint32_t flags)
 {
 	struct rnic_verbs_cq *cq;
 	int error = channel == NULL ? 0 : rnic_verbs_check_channel(channel);
@@ -78,7 +79,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	pthread_cond_init(&cq->cq.cond, NULL);
 	error = rnic_create_cq(rnic_verbs_native(context), (uint32_t)entries,
 			       channel == NULL ? NULL : rnic_verbs_channel(channel)->native,
-			       (uint32_t)completion_vector, cq, &cq->native);
+			       (uint32_t)completion_vector, flags, cq, &cq->native);
 	if (error != 0) {
 		free(cq);
 		return rnic_verbs_null(-error);
@@ -86,6 +87,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_
 	cq->cq.cqe = (int)rnic_cq_entries(cq->native);
 	channel_count(channel, 1);
 	return &cq->cq;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_context,
+			     struct ibv_comp_channel *channel, int completion_vector)
+{
+	return rnic_verbs_create_cq(context, entries, cq_context, channel, completion_vector, 0);
 }
 
 int ibv_resize_cq(struct ibv_cq *ibv, int entries)

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <time.h>
 
-#define SERVED_WC_FLAGS                                                                            \
-	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                             \
-	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define TIMESTAMP_FLAGS                                                                            \
+	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define SERVED_WC_FLAGS	  (IBV_WC_STANDARD_FLAGS | TIMESTAMP_FLAGS)
 #define SERVED_ATTRIBUTES (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define NS_PER_SECOND	  INT64_C(1000000000)
 
@@ -264,8 +264,10 @@ struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 	    ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 &&
 	     (attributes->parent_domain == NULL || attributes->parent_domain->context != context)))
 		return rnic_verbs_null(EINVAL);
-	cq = ibv_create_cq(context, (int)attributes->cqe, attributes->cq_context,
-			   attributes->channel, (int)attributes->comp_vector);
+	cq = rnic_verbs_create_cq(
+		context, (int)attributes->cqe, attributes->cq_context, attributes->channel,
+		(int)attributes->comp_vector,
+		(attributes->wc_flags & (uint64_t)TIMESTAMP_FLAGS) != 0 ? RNIC_CQ_TIMESTAMPS : 0);
 	if (cq == NULL)
 		return NULL;
 	rnic_verbs_cq(cq)->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;

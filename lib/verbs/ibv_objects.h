@@ -302,6 +302,10 @@ struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd);
 void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm_memory *memory);
 struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
 				    size_t length, unsigned access);
+/* ibv_create_cq() with flags of enum rnic_cq_flag. */
+struct ibv_cq *rnic_verbs_create_cq(struct ibv_context *context, int entries, void *cq_context,
+				    struct ibv_comp_channel *channel, int completion_vector,
+				    uint32_t flags);
 struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 					  struct ibv_cq_init_attr_ex *attributes);
 struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,

@@ -251,6 +251,10 @@ enum rnic_wc_flag {
 	RNIC_WC_WITH_INVALIDATE = 1 << 3,
 };
 
+enum rnic_cq_flag {
+	RNIC_CQ_TIMESTAMPS = 1 << 0, /* the queue notes when each work request completed */
+};
+
 /*
  * RoCE has no service level, but the completion of a datagram must tell of which kind its packet
  * was (IBTA A17.4.5.1). ConnectX does so in the service level, and UCX looks there.

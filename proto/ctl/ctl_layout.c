@@ -202,10 +202,12 @@ RNIC_AT(struct rnic_ctl_import_mr_reply, rkey, 12);
 RNIC_SIZE(struct rnic_ctl_channel_reply, 8);
 RNIC_AT(struct rnic_ctl_channel_reply, channel, 0);
 
-RNIC_SIZE(struct rnic_ctl_create_cq, 16);
+RNIC_SIZE(struct rnic_ctl_create_cq, 24);
 RNIC_AT(struct rnic_ctl_create_cq, entries, 0);
 RNIC_AT(struct rnic_ctl_create_cq, completion_vector, 4);
 RNIC_AT(struct rnic_ctl_create_cq, channel, 8);
+RNIC_AT(struct rnic_ctl_create_cq, flags, 16);
+RNIC_AT(struct rnic_ctl_create_cq, reserved, 20);
 
 RNIC_SIZE(struct rnic_ctl_cq_reply, 16);
 RNIC_AT(struct rnic_ctl_cq_reply, cq, 0);

@@ -309,6 +309,8 @@ struct rnic_ctl_create_cq {
 	uint32_t entries;
 	uint32_t completion_vector;
 	struct rnic_handle channel; /* none: no completion events */
+	uint32_t flags;		    /* enum rnic_cq_flag */
+	uint32_t reserved;
 };
 
 /* The reply's descriptor 0 is the CQ's region; also that of RESIZE_CQ. */

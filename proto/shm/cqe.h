@@ -17,37 +17,41 @@ enum rnic_completion_flag {
 	RNIC_COMPLETION_XRC = 1 << 3, /* with SRQ: the QP may be another process's */
 };
 
+#define RNIC_CQE_24_BITS UINT32_C(0xffffff)
+
+/* Half a cache line. psABI, the binary interface of x86-64 and arm64, fixes the place of each bit.
+ */
 struct rnic_cqe {
 	uint64_t wr_id;
-	uint64_t timestamp_ns; /* the daemon's monotonic clock when the work completed */
-	uint32_t byte_count;
-	uint32_t qpn;
+	union {
+		uint32_t byte_count;   /* of a success */
+		uint32_t vendor_error; /* the verdict's number (lib/nic/engine/verdict.h) */
+	};
 	uint32_t immediate; /* host order, or the rkey that was invalidated */
-	uint32_t source_qpn;
-	uint32_t vendor_error; /* the verdict's number (lib/nic/engine/verdict.h), for diagnosis */
-	uint8_t status;	       /* enum rnic_wc_status */
-	uint8_t opcode;	       /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
-	uint8_t wc_flags;      /* enum rnic_wc_flag */
-	uint8_t flags;	       /* enum rnic_completion_flag */
-	uint32_t qp_slot;      /* of the QP in its session; of XRC that of the SRQ */
+	uint32_t qpn : 24;
+	uint32_t status : 8;	       /* enum rnic_wc_status */
+	uint32_t source_qpn : 24;      /* of a datagram; XRC: the number of the SRQ */
+	uint32_t source_gid_index : 8; /* of a receive: that of the GID to answer from, else 0 */
 	/*
-	 * How many entries of the work queue were ever retired, this one included: these entries
-	 * are free again once the client has polled this completion.
+	 * How many entries of the work queue were ever retired, this one included, modulo 2^24:
+	 * these entries are free again once the client has polled this completion.
 	 */
-	uint32_t retired;
-	uint32_t source_gid_index; /* of a receive: that of the GID to answer from, else 0 */
-	uint8_t service_level;	   /* of a datagram: enum rnic_wc_service_level, else 0 */
-	uint8_t reserved[3];
-	uint32_t srqn; /* XRC: the number of the SRQ, else 0 */
-	uint32_t reserved_too;
+	uint32_t retired : 24;
+	uint32_t wc_flags : 8;	    /* enum rnic_wc_flag */
+	uint32_t qp_slot : 16;	    /* of the QP in its session; of XRC that of the SRQ */
+	uint32_t opcode : 8;	    /* enum rnic_wc_opcode; not meaningful unless SUCCESS */
+	uint32_t flags : 4;	    /* enum rnic_completion_flag */
+	uint32_t service_level : 4; /* of a datagram: enum rnic_wc_service_level, else 0 */
 };
 
 /*
- * The head of a region of kind RNIC_REGION_CQ; entries follow at RNIC_CQ_ENTRIES_OFFSET.
+ * The head of a region of kind RNIC_REGION_CQ; entries follow at RNIC_CQ_ENTRIES_OFFSET. With
+ * RNIC_CQ_TIMESTAMPS a time for each entry follows on pages of its own: a uint64_t, in nanoseconds
+ * of the monotonic clock.
  *
  * RESIZE_CQ makes a new region. Its index goes on counting, and every entry that the client has not
- * taken yet lies at index & (new slots - 1). After its answer the daemon does not write to the old
- * region any more. The client polls nothing between request and reply.
+ * taken yet lies, with its time, at index & (new slots - 1). After its answer the daemon does not
+ * write to the old region any more. The client polls nothing between request and reply.
  */
 struct rnic_cq_region {
 	struct rnic_region_header header;
@@ -59,7 +63,10 @@ struct rnic_cq_region {
 /* Slots of a CQ that must hold `entries`, at most RNIC_CQ_ENTRIES_MAX: a power of two. */
 uint32_t rnic_cq_slots(uint32_t entries);
 
-/* Bytes of the region of a CQ with `slots` slots. */
-uint64_t rnic_cq_region_bytes(uint32_t slots);
+/* Where the times of a CQ with `slots` slots lie in its region. */
+uint64_t rnic_cq_times_offset(uint32_t slots);
+
+/* Bytes of the region of a CQ with `slots` slots; `flags` are of enum rnic_cq_flag. */
+uint64_t rnic_cq_region_bytes(uint32_t slots, uint32_t flags);
 
 #endif

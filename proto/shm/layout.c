@@ -80,30 +80,19 @@ RNIC_AT(struct rnic_queues_region, send_producer, 64);
 RNIC_AT(struct rnic_queues_region, srq_consumer, 64);
 RNIC_AT(struct rnic_queues_region, recv_producer, 128);
 
-RNIC_SIZE(struct rnic_cqe, 64);
+RNIC_SIZE(struct rnic_cqe, 32);
 RNIC_AT(struct rnic_cqe, wr_id, 0);
-RNIC_AT(struct rnic_cqe, timestamp_ns, 8);
-RNIC_AT(struct rnic_cqe, byte_count, 16);
-RNIC_AT(struct rnic_cqe, qpn, 20);
-RNIC_AT(struct rnic_cqe, immediate, 24);
-RNIC_AT(struct rnic_cqe, source_qpn, 28);
-RNIC_AT(struct rnic_cqe, vendor_error, 32);
-RNIC_AT(struct rnic_cqe, status, 36);
-RNIC_AT(struct rnic_cqe, opcode, 37);
-RNIC_AT(struct rnic_cqe, wc_flags, 38);
-RNIC_AT(struct rnic_cqe, flags, 39);
-RNIC_AT(struct rnic_cqe, qp_slot, 40);
-RNIC_AT(struct rnic_cqe, retired, 44);
-RNIC_AT(struct rnic_cqe, source_gid_index, 48);
-RNIC_AT(struct rnic_cqe, service_level, 52);
-RNIC_AT(struct rnic_cqe, reserved, 53);
-RNIC_AT(struct rnic_cqe, srqn, 56);
-RNIC_AT(struct rnic_cqe, reserved_too, 60);
+RNIC_AT(struct rnic_cqe, byte_count, 8);
+RNIC_AT(struct rnic_cqe, vendor_error, 8);
+RNIC_AT(struct rnic_cqe, immediate, 12);
 
 RNIC_SIZE(struct rnic_cq_region, 128);
 RNIC_AT(struct rnic_cq_region, header, 0);
 RNIC_AT(struct rnic_cq_region, producer, 64);
 
+_Static_assert(RNIC_SESSION_QPS_MAX <= 1 << 16 && RNIC_SESSION_SRQS_MAX <= 1 << 16,
+	       "rnic_cqe.qp_slot has 16 bits");
+_Static_assert(RNIC_WR_DEPTH_MAX < 1 << 23, "rnic_cqe.retired has 24 bits");
 _Static_assert(sizeof(_Atomic uint32_t) == 4 && __atomic_always_lock_free(4, 0),
 	       "shared words are plain words");
 _Static_assert(sizeof(_Atomic uint8_t) == 1 && __atomic_always_lock_free(1, 0),
@@ -112,8 +101,8 @@ _Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,
 	       "the doorbell index wraps at 2^32");
 _Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries follow the head");
 
-/* A side area starts on a page of its own, so that it costs no memory until it is used. */
-#define SIDE_ALIGNMENT_BYTES 4096
+/* What few clients use starts on a page of its own, so that it costs no memory until it is used. */
+#define PAGE_BYTES 4096
 
 /* Two senders that fill neighbouring slots must not share a cache line. */
 static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
@@ -138,8 +127,7 @@ static uint64_t plan_side(struct rnic_queue_plan *plan, uint32_t stride_bytes, u
 {
 	plan->side_stride_bytes = plan->slots == 0 ? 0 : stride_bytes;
 	plan->side_offset = offset;
-	return rnic_round_up(offset + (uint64_t)plan->slots * plan->side_stride_bytes,
-			     SIDE_ALIGNMENT_BYTES);
+	return rnic_round_up(offset + (uint64_t)plan->slots * plan->side_stride_bytes, PAGE_BYTES);
 }
 
 int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan)
@@ -158,7 +146,7 @@ int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_qu
 			      offset);
 	offset = plan_entries(&planned.recv, capacities->max_recv_wr, sizeof(struct rnic_recv_wqe),
 			      offset);
-	offset = rnic_round_up(offset, SIDE_ALIGNMENT_BYTES);
+	offset = rnic_round_up(offset, PAGE_BYTES);
 	offset = plan_side(&planned.send,
 			   side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
 			   offset);
@@ -185,7 +173,15 @@ uint32_t rnic_cq_slots(uint32_t entries)
 	return (uint32_t)rnic_power_of_two_at_least(entries);
 }
 
-uint64_t rnic_cq_region_bytes(uint32_t slots)
+uint64_t rnic_cq_times_offset(uint32_t slots)
 {
-	return RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_cqe);
+	return rnic_round_up(RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_cqe),
+			     PAGE_BYTES);
+}
+
+uint64_t rnic_cq_region_bytes(uint32_t slots, uint32_t flags)
+{
+	const uint64_t times_bytes = (uint64_t)slots * sizeof(uint64_t);
+
+	return rnic_cq_times_offset(slots) + ((flags & RNIC_CQ_TIMESTAMPS) != 0 ? times_bytes : 0);
 }

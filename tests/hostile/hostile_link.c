@@ -296,7 +296,7 @@ static void step_cq(struct hostile_client *client, struct hostile_reply *reply)
 	memcpy(&answer, reply->payload, sizeof(answer));
 	client->cq = answer.cq;
 	client->cq_slots = answer.slots;
-	client->cq_bytes = rnic_cq_region_bytes(answer.slots);
+	client->cq_bytes = rnic_cq_region_bytes(answer.slots, 0);
 	client->cq_region = map_fd(reply->fds[0], client->cq_bytes, PROT_READ);
 }
 

@@ -71,8 +71,8 @@ int ctl_destroy_channel(struct ctl_call *call)
 }
 
 /* Makes a region with room for `entries` CQEs, and charges the client. */
-static int cq_open_region(struct ctl_call *call, uint32_t entries, struct shared_region *region,
-			  uint32_t *slots)
+static int cq_open_region(struct ctl_call *call, uint32_t entries, uint32_t flags,
+			  struct shared_region *region, uint32_t *slots)
 {
 	struct session *session = call->session;
 	uint32_t wanted;
@@ -82,12 +82,25 @@ static int cq_open_region(struct ctl_call *call, uint32_t entries, struct shared
 		return ctl_refuse(call, -EINVAL, "a completion queue has 1 to %u entries",
 				  session->set->facts->device.max_cqe);
 	wanted = rnic_cq_slots(entries);
-	result = ctl_region_open(call, region, RNIC_REGION_CQ, rnic_cq_region_bytes(wanted));
+	result = ctl_region_open(call, region, RNIC_REGION_CQ, rnic_cq_region_bytes(wanted, flags));
 	if (result != 0)
 		return result;
 	call->reply_fd_count = 1;
 	*slots = wanted;
 	return 0;
+}
+
+/* Makes `region`, which has `slots` slots, the region of the CQ. */
+static void cq_use_region(struct session_cq *cq, const struct shared_region *region, uint32_t slots)
+{
+	uint8_t *bytes = region->address;
+
+	cq->region = *region;
+	cq->slots = slots;
+	cq->entries = (void *)(bytes + RNIC_CQ_ENTRIES_OFFSET);
+	cq->times_ns = (cq->flags & RNIC_CQ_TIMESTAMPS) != 0
+			       ? (void *)(bytes + rnic_cq_times_offset(slots))
+			       : NULL;
 }
 
 int ctl_create_cq(struct ctl_call *call)
@@ -96,7 +109,9 @@ int ctl_create_cq(struct ctl_call *call)
 	struct rnic_ctl_cq_reply *reply = (void *)call->reply.payload;
 	struct session *session = call->session;
 	struct session_channel *channel = handle_table_get(&session->channels, request->channel);
+	struct shared_region region;
 	struct session_cq *cq;
+	uint32_t slots;
 	int result;
 
 	if (channel == NULL && !rnic_handle_is_none(request->channel))
@@ -104,6 +119,9 @@ int ctl_create_cq(struct ctl_call *call)
 	if (request->completion_vector >= session->set->facts->device.completion_vectors)
 		return ctl_refuse(call, -EINVAL, "there is no completion vector %u",
 				  request->completion_vector);
+	if ((request->flags & ~(uint32_t)RNIC_CQ_TIMESTAMPS) != 0 || request->reserved != 0)
+		return ctl_refuse(call, -EINVAL, "a completion queue has no flags %#x",
+				  request->flags);
 	result = quota_charge(session->account, RESOURCE_CQ, 1);
 	if (result != 0)
 		return ctl_refuse(call, result, "no more completion queues are to be had");
@@ -115,10 +133,12 @@ int ctl_create_cq(struct ctl_call *call)
 	result = handle_table_add(&session->cqs, cq, &cq->handle);
 	if (result != 0)
 		goto free_cq;
-	result = cq_open_region(call, request->entries, &cq->region, &cq->slots);
+	result = cq_open_region(call, request->entries, request->flags, &region, &slots);
 	if (result != 0)
 		goto remove_handle;
 
+	cq->flags = request->flags;
+	cq_use_region(cq, &region, slots);
 	cq->cq.user = cq;
 	cq->session = session;
 	cq->channel = channel;
@@ -139,17 +159,16 @@ discharge:
 }
 
 /* Moves the unpolled CQEs to the same indices of a ring of another size. */
-static void cq_move_entries(struct session_cq *cq, const struct shared_region *region,
-			    uint32_t slots)
+static void cq_move_entries(const struct session_cq *from, struct session_cq *to)
 {
-	const struct rnic_cqe *from =
-		(const void *)((const uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
-	struct rnic_cqe *to = (void *)((uint8_t *)region->address + RNIC_CQ_ENTRIES_OFFSET);
-	struct rnic_cq_region *head = region->address;
+	struct rnic_cq_region *head = to->region.address;
 
-	for (uint32_t i = cq->consumer; i != cq->producer; i++)
-		to[i & (slots - 1)] = from[i & (cq->slots - 1)];
-	rnic_index_publish(&head->producer, cq->producer);
+	for (uint32_t i = from->consumer; i != from->producer; i++) {
+		to->entries[i & (to->slots - 1)] = from->entries[i & (from->slots - 1)];
+		if (to->times_ns != NULL)
+			to->times_ns[i & (to->slots - 1)] = from->times_ns[i & (from->slots - 1)];
+	}
+	rnic_index_publish(&head->producer, to->producer);
 }
 
 int ctl_resize_cq(struct ctl_call *call)
@@ -159,6 +178,7 @@ int ctl_resize_cq(struct ctl_call *call)
 	struct session *session = call->session;
 	struct session_cq *cq = handle_table_get(&session->cqs, request->cq);
 	struct shared_region region;
+	struct session_cq old;
 	uint32_t slots;
 	int64_t used;
 	int result;
@@ -175,13 +195,13 @@ int ctl_resize_cq(struct ctl_call *call)
 		return ctl_refuse(call, -EBUSY,
 				  "%u completions wait in the queue; resize it when at most %u do",
 				  (uint32_t)used, LIMIT_RESIZE_CQ_ENTRIES);
-	result = cq_open_region(call, request->entries, &region, &slots);
+	result = cq_open_region(call, request->entries, cq->flags, &region, &slots);
 	if (result != 0)
 		return result;
-	cq_move_entries(cq, &region, slots);
-	session_close_shared(session, &cq->region);
-	cq->region = region;
-	cq->slots = slots;
+	old = *cq;
+	cq_use_region(cq, &region, slots);
+	cq_move_entries(&old, cq);
+	session_close_shared(session, &old.region);
 	*reply = (struct rnic_ctl_cq_reply){cq->handle, slots, slots};
 	return 0;
 }

@@ -91,6 +91,12 @@ static uint32_t cqe_delivery_slot(const struct cqe *cqe)
 	return ((const struct session_qp *)cqe->qp->user)->handle.slot;
 }
 
+/* An XRC receive has no source, and names its SRQ instead. */
+static uint32_t cqe_delivery_source(const struct cqe *cqe)
+{
+	return cqe_delivery_is_xrc(cqe) ? cqe->srq->number : cqe->source_qpn;
+}
+
 /* The QP may have gone to ERR. An XRC target has no posted WQEs, so it needs no flush. */
 static void cqe_delivery_review(const struct qp *qp)
 {
@@ -101,26 +107,26 @@ static void cqe_delivery_review(const struct qp *qp)
 static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 			       const struct cqe *cqe)
 {
-	struct rnic_cqe *entries = (void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
+	const uint32_t slot = cq->producer++ & (cq->slots - 1);
+	const bool is_success = cqe->status == RNIC_WC_SUCCESS;
 
-	entries[cq->producer++ & (cq->slots - 1)] = (struct rnic_cqe){
+	cq->entries[slot] = (struct rnic_cqe){
 		.wr_id = cqe->wr_id,
-		.timestamp_ns = set->now_ns,
-		.byte_count = cqe->byte_count,
-		.qpn = cqe->qp->qpn,
+		.byte_count = is_success ? cqe->byte_count : cqe->vendor_error,
+		.qpn = cqe->qp->qpn & RNIC_CQE_24_BITS,
 		.immediate = cqe->immediate,
-		.source_qpn = cqe->source_qpn,
-		.vendor_error = cqe->vendor_error,
+		.source_qpn = cqe_delivery_source(cqe) & RNIC_CQE_24_BITS,
 		.status = cqe->status,
 		.opcode = cqe->opcode,
 		.wc_flags = cqe->wc_flags,
-		.flags = cqe_delivery_flags(cqe),
-		.qp_slot = cqe_delivery_slot(cqe),
-		.retired = cqe_delivery_retired(cqe),
-		.source_gid_index = cqe->source_gid_index,
-		.service_level = cqe->service_level,
-		.srqn = cqe_delivery_is_xrc(cqe) ? cqe->srq->number : 0,
+		.flags = cqe_delivery_flags(cqe) & 0xfu,
+		.qp_slot = (uint16_t)cqe_delivery_slot(cqe),
+		.retired = cqe_delivery_retired(cqe) & RNIC_CQE_24_BITS,
+		.source_gid_index = (uint8_t)cqe->source_gid_index,
+		.service_level = cqe->service_level & 0xfu,
 	};
+	if (cq->times_ns != NULL)
+		cq->times_ns[slot] = set->now_ns;
 }
 
 static void cqe_delivery_publish(struct session_set *set, struct session_cq *cq)

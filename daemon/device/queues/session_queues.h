@@ -12,6 +12,7 @@
 #include "device/session/shared_region.h"
 #include "engine/objects/ah.h"
 #include "engine/objects/cq.h"
+#include "shm/cqe.h"
 #include "shm/wqe.h"
 
 #include <stdbool.h>
@@ -36,6 +37,9 @@ struct session_cq {
 	struct session_channel *channel; /* NULL: no completion events */
 	struct rnic_handle handle;
 	struct shared_region region;
+	struct rnic_cqe *entries; /* in the region */
+	uint64_t *times_ns;	  /* in the region; NULL: without RNIC_CQ_TIMESTAMPS */
+	uint32_t flags;		  /* enum rnic_cq_flag */
 	uint32_t slots;
 	uint32_t producer;  /* CQEs ever written */
 	uint32_t consumer;  /* the client's index, as last read and found valid */

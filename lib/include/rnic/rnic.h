@@ -242,15 +242,16 @@ RNIC_API int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq
 RNIC_API void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count);
 
 /*
- * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `user` is the
- * caller's, see rnic_cq_user(). Make the queue large enough for all completions that can come
- * before the next poll. A completion that finds the queue full is lost. That raises CQ_ERR, and
- * QP_FATAL for its queue pair, which is in ERR then. -EINVAL: entries 0 or beyond max_cqe, or no
- * such vector. -ENOSPC: too many queues, or too much memory for them.
+ * Creates a completion queue for at least `entries` entries; `channel` may be NULL; `flags` are 0
+ * or RNIC_CQ_TIMESTAMPS; `user` is the caller's, see rnic_cq_user(). Make the queue large enough
+ * for all completions that can come before the next poll. A completion that finds the queue full is
+ * lost. That raises CQ_ERR, and QP_FATAL for its queue pair, which is in ERR then. -EINVAL: entries
+ * 0 or beyond max_cqe, or no such vector or flag. -ENOSPC: too many queues, or too much memory for
+ * them.
  */
 RNIC_API int rnic_create_cq(struct rnic_context *context, uint32_t entries,
-			    struct rnic_channel *channel, uint32_t completion_vector, void *user,
-			    struct rnic_cq **cq);
+			    struct rnic_channel *channel, uint32_t completion_vector,
+			    uint32_t flags, void *user, struct rnic_cq **cq);
 
 /*
  * Makes room for at least `entries`; completions that were not polled stay. -EINVAL: 0, beyond
@@ -271,7 +272,7 @@ RNIC_API void *rnic_cq_user(const struct rnic_cq *cq);
 
 struct rnic_completion {
 	uint64_t wr_id;
-	uint64_t timestamp_ns; /* the daemon's monotonic clock */
+	uint64_t timestamp_ns; /* monotonic clock; 0 in a queue without RNIC_CQ_TIMESTAMPS */
 	struct rnic_qp *
 		qp; /* the queue pair of the request; valid while the caller has not destroyed it */
 	struct rnic_srq *srq; /* XRC: the SRQ of the receive, and `qp` is NULL; else NULL */

@@ -616,7 +616,7 @@ static int open_queues(struct rc_transport *transport)
 	 */
 	uint32_t entries = transport->slots.receive_count + 2 * transport->slots.send_count;
 	int error = rnic_create_cq(transport->device->context, entries, transport->device->channel,
-				   0, NULL, &transport->completions.cq);
+				   0, RNIC_CQ_TIMESTAMPS, NULL, &transport->completions.cq);
 
 	if (error == 0)
 		error = rnic_create_srq(transport->device->pd, &options, &transport->srq);

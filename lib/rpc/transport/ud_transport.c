@@ -52,9 +52,10 @@ static int open_qp(struct ud_transport *transport)
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1},
 	};
-	int error = rnic_create_cq(transport->device->context,
-				   transport->slots.send_count + transport->slots.receive_count,
-				   transport->device->channel, 0, NULL, &transport->completions.cq);
+	int error =
+		rnic_create_cq(transport->device->context,
+			       transport->slots.send_count + transport->slots.receive_count,
+			       transport->device->channel, 0, 0, NULL, &transport->completions.cq);
 
 	if (error != 0)
 		return error;

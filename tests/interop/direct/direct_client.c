@@ -95,7 +95,7 @@ static void a_thread_may_poll_while_another_closes(void **state)
 	(void)state;
 	sem_init(&poller.at_lock, 0, 0);
 	sem_init(&poller.go_on, 0, 0);
-	assert_int_equal(rnic_create_cq(context, 16, NULL, 0, NULL, &poller.cq), 0);
+	assert_int_equal(rnic_create_cq(context, 16, NULL, 0, 0, NULL, &poller.cq), 0);
 	assert_int_equal(pthread_create(&thread, NULL, poll_while_closed, &poller), 0);
 	assert_int_equal(wait_for(&poller.at_lock), 0);
 	rnic_close(context);
@@ -127,7 +127,7 @@ static void closing_ends_the_polls_of_other_threads(void **state)
 		struct poller poller = {0};
 		pthread_t thread;
 
-		assert_int_equal(rnic_create_cq(context, 16, NULL, 0, NULL, &poller.cq), 0);
+		assert_int_equal(rnic_create_cq(context, 16, NULL, 0, 0, NULL, &poller.cq), 0);
 		assert_int_equal(pthread_create(&thread, NULL, poll_until_lost, &poller), 0);
 		rnic_close(context);
 		pthread_join(thread, NULL);
@@ -241,7 +241,7 @@ static void a_child_keeps_no_descriptor_of_the_device(void **state)
 	list_descriptors(&before);
 	context = open_context();
 	assert_int_equal(rnic_create_channel(context, &channel), 0);
-	assert_int_equal(rnic_create_cq(context, 16, channel, 0, NULL, &cq), 0);
+	assert_int_equal(rnic_create_cq(context, 16, channel, 0, 0, NULL, &cq), 0);
 	assert_int_equal(rnic_alloc_pd(context, &pd), 0);
 	assert_int_equal(rnic_reg_mr(pd, memory, sizeof(memory), (uintptr_t)memory, 0, &mr), 0);
 	fork_and_count(&before);

@@ -125,10 +125,12 @@ static void station_open(struct station *station)
 	assert_int_equal(rnic_open(NULL, &station->context), 0);
 	station->device_tid = find_device_thread();
 	assert_int_equal(rnic_create_channel(station->context, &station->channel), 0);
-	assert_int_equal(rnic_create_cq(station->context, 64, NULL, 0, NULL, &station->send_cq), 0);
-	assert_int_equal(
-		rnic_create_cq(station->context, 64, station->channel, 0, NULL, &station->recv_cq),
-		0);
+	assert_int_equal(rnic_create_cq(station->context, 64, NULL, 0, RNIC_CQ_TIMESTAMPS, NULL,
+					&station->send_cq),
+			 0);
+	assert_int_equal(rnic_create_cq(station->context, 64, station->channel, 0, 0, NULL,
+					&station->recv_cq),
+			 0);
 	assert_int_equal(rnic_alloc_pd(station->context, &station->pd), 0);
 	assert_int_equal(rnic_reg_mr(station->pd, station->bytes, sizeof(station->bytes),
 				     (uintptr_t)station->bytes, RNIC_ACCESS_LOCAL_WRITE,

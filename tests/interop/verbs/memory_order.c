@@ -63,7 +63,7 @@ static void open_side(struct side *side, bool is_mapped)
 	assert_int_equal(rnic_open(NULL, &side->context), 0);
 	assert_int_equal(rnic_query_gid(side->context, 0, &side->gid, NULL), 0);
 	assert_int_equal(rnic_alloc_pd(side->context, &side->pd), 0);
-	assert_int_equal(rnic_create_cq(side->context, 64, NULL, 0, NULL, &side->cq), 0);
+	assert_int_equal(rnic_create_cq(side->context, 64, NULL, 0, 0, NULL, &side->cq), 0);
 	if (is_mapped)
 		assert_int_equal(rnic_alloc(side->context, MEMORY_BYTES, &memory), 0);
 	else

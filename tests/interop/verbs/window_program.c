@@ -56,7 +56,7 @@ static void open_side(struct side *side, const char *socket, uint32_t access)
 	REQUIRE(rnic_get_device_attributes(side->context)->max_mw > 0);
 	REQUIRE(rnic_query_gid(side->context, 0, &side->gid, NULL) == 0);
 	REQUIRE(rnic_alloc_pd(side->context, &side->pd) == 0);
-	REQUIRE(rnic_create_cq(side->context, 64, NULL, 0, NULL, &side->cq) == 0);
+	REQUIRE(rnic_create_cq(side->context, 64, NULL, 0, 0, NULL, &side->cq) == 0);
 	side->memory = calloc(1, BYTES);
 	REQUIRE(side->memory != NULL);
 	REQUIRE(rnic_reg_mr(side->pd, side->memory, BYTES, (uintptr_t)side->memory,

@@ -58,14 +58,17 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 	fake->context.qps = calloc(RNIC_SESSION_QPS_MAX, sizeof(struct rnic_qp *));
 	assert(fake->context.doorbell_fd >= 0 && fake->context.qps != NULL);
 
-	fake->cq_region = calloc(1, rnic_cq_region_bytes(cq_entries));
+	fake->cq_region = calloc(1, rnic_cq_region_bytes(cq_entries, RNIC_CQ_TIMESTAMPS));
 	assert(fake->cq_region != NULL);
 	fake->completions =
 		(struct rnic_cqe *)((uint8_t *)fake->cq_region + RNIC_CQ_ENTRIES_OFFSET);
 	fake->cq.context = &fake->context;
 	fake->cq.control = &fake->session.cqs[0];
 	fake->cq.region = fake->cq_region;
+	fake->times_ns =
+		(uint64_t *)((uint8_t *)fake->cq_region + rnic_cq_times_offset(cq_entries));
 	fake->cq.entries = fake->completions;
+	fake->cq.times_ns = fake->times_ns;
 	fake->cq.slots = cq_entries;
 	qp_open(fake, capacities);
 	fake->context.qps[FAKE_QP_SLOT] = &fake->qp;
@@ -91,11 +94,13 @@ struct rnic_cq *fake_session_second_cq(struct fake_session *fake)
 	return &fake->second_cq;
 }
 
-void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry)
+void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry,
+			   uint64_t time_ns)
 {
 	uint32_t producer = rnic_index_load(&fake->cq_region->producer);
 
 	fake->completions[producer & (fake->cq.slots - 1)] = *entry;
+	fake->times_ns[producer & (fake->cq.slots - 1)] = time_ns;
 	rnic_index_publish(&fake->cq_region->producer, producer + 1);
 }
 

@@ -18,6 +18,7 @@ struct fake_session {
 	struct rnic_cq cq;
 	struct rnic_cq_region *cq_region;
 	struct rnic_cqe *completions;
+	uint64_t *times_ns;
 	struct rnic_cq second_cq;
 	struct rnic_cq_region second_region;
 	struct rnic_qp qp;
@@ -33,7 +34,8 @@ void fake_session_destroy(struct fake_session *fake);
 struct rnic_cq *fake_session_second_cq(struct fake_session *fake);
 
 /* Writes a completion of the queue pair and publishes it, as the daemon does. */
-void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry);
+void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry,
+			   uint64_t time_ns);
 
 /* The doorbells rung since the last call; *value is the last of them. */
 uint32_t fake_session_doorbells(struct fake_session *fake, uint32_t *value);

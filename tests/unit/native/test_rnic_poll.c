@@ -70,8 +70,8 @@ static struct rnic_cqe completion(uint64_t wr_id, uint8_t flags, uint32_t retire
 		.byte_count = 100 + (uint32_t)wr_id,
 		.qpn = FAKE_QPN,
 		.qp_slot = FAKE_QP_SLOT,
-		.flags = flags,
-		.retired = retired,
+		.flags = flags & 0xfu,
+		.retired = retired & RNIC_CQE_24_BITS,
 	};
 }
 
@@ -79,7 +79,7 @@ static void complete(struct fake_session *fake, uint64_t wr_id, uint8_t flags, u
 {
 	const struct rnic_cqe entry = completion(wr_id, flags, retired);
 
-	fake_session_complete(fake, &entry);
+	fake_session_complete(fake, &entry, 0);
 }
 
 static void test_poll(void **state)
@@ -122,11 +122,61 @@ static void test_credits(void **state)
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
 	assert_int_equal(taken[0].wr_id, 6);
 	assert_int_equal(fake->qp.send.retired, 21);
+}
 
-	atomic_store(&fake->qp.send.retired, UINT32_MAX);
-	complete(fake, 7, 0, 1);
-	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
-	assert_int_equal(fake->qp.send.retired, 1);
+/* An entry has 24 bits of the count. */
+static void test_credits_wrap(void **state)
+{
+	static const struct {
+		uint32_t known, told, retired;
+	} cases[] = {
+		{UINT32_MAX, 1, 1},
+		{0xffffff, 0x1000000, 0x1000000},
+		{0x1fffffe, 0x2000000 + RNIC_WR_DEPTH_MAX - 2, 0x2000000 + RNIC_WR_DEPTH_MAX - 2},
+		{0x2000001, 0x2000000, 0x2000001}, /* from before a RESET */
+		{0x2000001, 0x2000001 - RNIC_WR_DEPTH_MAX, 0x2000001},
+	};
+	struct fake_session *fake = *state;
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		atomic_store(&fake->qp.send.retired, cases[i].known);
+		complete(fake, i, 0, cases[i].told);
+		assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken),
+				 cases[i].retired != cases[i].known);
+		assert_int_equal(fake->qp.send.retired, cases[i].retired);
+	}
+}
+
+static void test_times(void **state)
+{
+	struct fake_session *fake = *state;
+	const struct rnic_cqe entries[] = {completion(1, 0, 1), completion(2, 0, 2)};
+	struct rnic_completion taken;
+
+	fake_session_complete(fake, &entries[0], 77);
+	fake_session_complete(fake, &entries[1], 78);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
+	assert_int_equal(taken.timestamp_ns, 77);
+	fake->cq.times_ns = NULL; /* a queue without RNIC_CQ_TIMESTAMPS */
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
+	assert_int_equal(taken.timestamp_ns, 0);
+}
+
+/* An error has its reason where a success has its length. */
+static void test_error(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cqe entry = completion(1, 0, 1);
+	struct rnic_completion taken;
+
+	entry.status = RNIC_WC_REM_ACCESS_ERR;
+	entry.vendor_error = 42;
+	fake_session_complete(fake, &entry, 0);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
+	assert_int_equal(taken.status, RNIC_WC_REM_ACCESS_ERR);
+	assert_int_equal(taken.vendor_error, 42);
+	assert_int_equal(taken.byte_count, 0);
 }
 
 /* A completion of XRC belongs to the SRQ; the QP may be another process's. */
@@ -142,14 +192,14 @@ static void test_xrc(void **state)
 	fake->context.srqs = srqs;
 	entry.qpn = 0xabcdef;
 	entry.qp_slot = 4;
-	entry.srqn = 0x77;
-	fake_session_complete(fake, &entry);
-	entry.srqn = 0x78; /* of one that was destroyed */
-	fake_session_complete(fake, &entry);
+	entry.source_qpn = 0x77;
+	fake_session_complete(fake, &entry, 0);
+	entry.source_qpn = 0x78; /* of one that was destroyed */
+	fake_session_complete(fake, &entry, 0);
 	entry.qp_slot = 5;
-	fake_session_complete(fake, &entry);
-	entry.qp_slot = UINT32_MAX;
-	fake_session_complete(fake, &entry);
+	fake_session_complete(fake, &entry, 0);
+	entry.qp_slot = UINT16_MAX;
+	fake_session_complete(fake, &entry, 0);
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
 	assert_ptr_equal(taken[0].srq, &srq);
 	assert_null(taken[0].qp);
@@ -256,16 +306,16 @@ static void test_destroyed_qp_is_skipped(void **state)
 
 	other_number.qpn++;
 	empty_slot.qp_slot++;
-	wild_slot.qp_slot = UINT32_MAX;
-	fake_session_complete(fake, &other_number);
-	fake_session_complete(fake, &empty_slot);
-	fake_session_complete(fake, &wild_slot);
+	wild_slot.qp_slot = UINT16_MAX;
+	fake_session_complete(fake, &other_number, 0);
+	fake_session_complete(fake, &empty_slot, 0);
+	fake_session_complete(fake, &wild_slot, 0);
 	complete(fake, 4, 0, 1);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 1, taken), 1);
 	assert_int_equal(taken[0].wr_id, 4);
 	assert_int_equal(fake->cq.control->consumer, 4);
 
-	fake_session_complete(fake, &empty_slot);
+	fake_session_complete(fake, &empty_slot, 0);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 1, taken), 0);
 	assert_int_equal(fake->cq.control->consumer, 5);
 }
@@ -300,6 +350,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_credits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_credits_wrap, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_times, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_error, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_xrc, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_armed_queue_is_polled_at_once, set_up,
 						tear_down),

@@ -50,7 +50,11 @@ static void create_cq(struct fixture *f)
 	memcpy(&channel, call.reply.payload, sizeof(channel));
 	f->channel_fd = call.reply_fds[0];
 	assert_int_equal(fcntl(f->channel_fd, F_SETFL, O_NONBLOCK), 0);
-	*request = (struct rnic_ctl_create_cq){.entries = ENTRIES, .channel = channel.channel};
+	*request = (struct rnic_ctl_create_cq){
+		.entries = ENTRIES,
+		.channel = channel.channel,
+		.flags = RNIC_CQ_TIMESTAMPS,
+	};
 	assert_int_equal(ctl_create_cq(&call), 0);
 	memcpy(&reply, call.reply.payload, sizeof(reply));
 	close(call.reply_fds[0]);
@@ -58,7 +62,7 @@ static void create_cq(struct fixture *f)
 	f->cq = handle_table_get(&f->session->cqs, reply.cq);
 	f->control = &session_region(f->session)->cqs[reply.cq.slot];
 	f->region = f->cq->region.address;
-	f->entries = (const void *)((const uint8_t *)f->region + RNIC_CQ_ENTRIES_OFFSET);
+	f->entries = f->cq->entries;
 }
 
 static int set_up(void **state)
@@ -130,11 +134,59 @@ static void test_completion_reaches_the_ring(void **state)
 	assert_true(complete(f, 42, true, RNIC_WC_SUCCESS));
 	assert_int_equal(f->region->producer.value, 1);
 	assert_int_equal(f->entries[0].wr_id, 42);
-	assert_int_equal(f->entries[0].timestamp_ns, 77);
+	assert_int_equal(f->cq->times_ns[0], 77);
 	assert_int_equal(f->entries[0].qpn, 0x1234);
 	assert_int_equal(f->entries[0].qp_slot, 5);
 	assert_int_equal(f->entries[0].retired, 103);
 	assert_int_equal(f->entries[0].flags, RNIC_COMPLETION_RECV | RNIC_COMPLETION_SOLICITED);
+}
+
+static void create_again(struct fixture *f, struct ctl_call *call, uint32_t flags, int result)
+{
+	struct rnic_ctl_create_cq *request = (void *)call->request.payload;
+
+	call->session = f->session;
+	*request = (struct rnic_ctl_create_cq){.entries = 1, .flags = flags};
+	assert_int_equal(ctl_create_cq(call), result);
+}
+
+static void test_times_only_where_they_are_wanted(void **state)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_cq_reply *reply = (void *)call.reply.payload;
+	struct fixture *f = *state;
+	struct session_cq *other;
+	const struct cqe cqe = {.qp = &f->qp, .is_recv = true};
+
+	create_again(f, &call, 2, -EINVAL);
+	create_again(f, &call, 0, 0);
+	close(call.reply_fds[0]);
+	other = handle_table_get(&f->session->cqs, reply->cq);
+	assert_null(other->times_ns);
+	assert_true(other->region.bytes < f->cq->region.bytes);
+	assert_true(cqe_delivery_cqe(&f->halves.device.sessions, &other->cq, &cqe));
+}
+
+static void test_resizing_keeps_entries_and_times(void **state)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		f->halves.device.sessions.now_ns = 100 + i;
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	}
+	f->control->consumer = 1;
+	call.session = f->session;
+	*request = (struct rnic_ctl_resize_cq){.cq = f->cq->handle, .entries = 2};
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+	assert_int_equal(f->cq->slots, 2);
+	for (uint64_t i = 1; i < 3; i++) {
+		assert_int_equal(f->cq->entries[i % 2].wr_id, i);
+		assert_int_equal(f->cq->times_ns[i % 2], 100 + i);
+	}
 }
 
 /* The packet that tells the peer of an error leaves before the client can leave. */
@@ -360,6 +412,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_completion_reaches_the_ring),
 		TEST(test_errors_wait_for_the_end_of_the_turn),
+		TEST(test_times_only_where_they_are_wanted),
+		TEST(test_resizing_keeps_entries_and_times),
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),

@@ -102,7 +102,7 @@ static void create_cq(struct rings *r)
 	r->cq.channel = &r->channel;
 	r->cq.control = &r->context.session->cqs[reply.cq.slot];
 	r->cq.region = cq->region.address;
-	r->cq.entries = (void *)((uint8_t *)cq->region.address + RNIC_CQ_ENTRIES_OFFSET);
+	r->cq.entries = cq->entries;
 	r->cq.slots = reply.slots;
 	rnic_spinlock_init(&r->cq.lock);
 }

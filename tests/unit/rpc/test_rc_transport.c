@@ -67,12 +67,13 @@ uint32_t rnic_mr_lkey(const struct rnic_mr *mr)
 }
 
 int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
-		   uint32_t vector, void *user, struct rnic_cq **cq)
+		   uint32_t vector, uint32_t flags, void *user, struct rnic_cq **cq)
 {
 	(void)context;
 	(void)channel;
 	(void)vector;
 	(void)user;
+	assert_int_equal(flags, RNIC_CQ_TIMESTAMPS);
 	fake.cq_entries = entries;
 	*cq = NULL;
 	return 0;

@@ -78,12 +78,13 @@ int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *a
 }
 
 int rnic_create_cq(struct rnic_context *context, uint32_t entries, struct rnic_channel *channel,
-		   uint32_t vector, void *user, struct rnic_cq **cq)
+		   uint32_t vector, uint32_t flags, void *user, struct rnic_cq **cq)
 {
 	(void)context;
 	(void)entries;
 	(void)channel;
 	(void)vector;
+	(void)flags;
 	(void)user;
 	*cq = NULL;
 	return 0;

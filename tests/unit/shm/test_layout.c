@@ -128,8 +128,39 @@ static void test_cq(void **state)
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
 		assert_int_equal(rnic_cq_slots(cases[i].entries), cases[i].slots);
-	assert_int_equal(rnic_cq_region_bytes(1), 192);
-	assert_int_equal(rnic_cq_region_bytes(RNIC_CQ_ENTRIES_MAX), 128 + (UINT64_C(1) << 28));
+	assert_int_equal(rnic_cq_region_bytes(1, 0), 4096);
+	assert_int_equal(rnic_cq_region_bytes(1, RNIC_CQ_TIMESTAMPS), 4096 + 8);
+	assert_int_equal(rnic_cq_region_bytes(RNIC_CQ_ENTRIES_MAX, RNIC_CQ_TIMESTAMPS),
+			 4096 + (UINT64_C(1) << 27) + (UINT64_C(1) << 25));
+}
+
+/* The places of the bits, which proto/README.md shows. */
+static void test_cqe(void **state)
+{
+	static const uint8_t expected[32] = {
+		0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, /* wr_id */
+		0x12, 0x11, 0x10, 0x09, 0x16, 0x15, 0x14, 0x13, /* byte_count, immediate */
+		0x19, 0x18, 0x17, 0x1a, 0x1d, 0x1c, 0x1b, 0x1e, /* qpn, status, source */
+		0x22, 0x21, 0x20, 0x23, 0x25, 0x24, 0x26, 0x87, /* retired, flags, slot, opcode */
+	};
+	const struct rnic_cqe entry = {
+		.wr_id = 0x0102030405060708,
+		.byte_count = 0x09101112,
+		.immediate = 0x13141516,
+		.qpn = 0x171819,
+		.status = 0x1a,
+		.source_qpn = 0x1b1c1d,
+		.source_gid_index = 0x1e,
+		.retired = 0x202122,
+		.wc_flags = 0x23,
+		.qp_slot = 0x2425,
+		.opcode = 0x26,
+		.flags = 7,
+		.service_level = 8,
+	};
+
+	(void)state;
+	assert_memory_equal(&entry, expected, sizeof(expected));
 }
 
 static void test_doorbells(void **state)
@@ -156,7 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plans),	     cmocka_unit_test(test_plans_hold_together),
 		cmocka_unit_test(test_plan_refuses), cmocka_unit_test(test_cq),
-		cmocka_unit_test(test_doorbells),
+		cmocka_unit_test(test_cqe),	     cmocka_unit_test(test_doorbells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,9 +26,10 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_context,
-			     struct ibv_comp_channel *channel, int vector)
+struct ibv_cq *rnic_verbs_create_cq(struct ibv_context *context, int entries, void *cq_context,
+				    struct ibv_comp_channel *channel, int vector, uint32_t flags)
 {
+	assert_int_equal(flags, RNIC_CQ_TIMESTAMPS);
 	(void)entries;
 	(void)cq_context;
 	(void)channel;
@@ -67,14 +68,13 @@ static int64_t wall_of_completion(struct fake_session *fake)
 	const struct rnic_cqe entry = {
 		.qpn = FAKE_QPN,
 		.qp_slot = FAKE_QP_SLOT,
-		.retired = ++retired,
-		.timestamp_ns = (uint64_t)monotonic_ns,
+		.retired = ++retired & RNIC_CQE_24_BITS,
 	};
 	struct ibv_poll_cq_attr attributes = {0};
 	uint64_t wall_ns;
 
 	atomic_store(&fake->qp.send.retired, retired - 1);
-	fake_session_complete(fake, &entry);
+	fake_session_complete(fake, &entry, (uint64_t)monotonic_ns);
 	assert_int_equal(ibv_start_poll(&cq.cq_ex, &attributes), 0);
 	wall_ns = ibv_wc_read_completion_wallclock_ns(&cq.cq_ex);
 	assert_true(ibv_wc_read_completion_wallclock_ns(&cq.cq_ex) == wall_ns);
