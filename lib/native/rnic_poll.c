@@ -135,7 +135,7 @@ static bool try_retire(struct rnic_work_queue *queue, uint32_t retired)
 	uint32_t known = atomic_load_explicit(&queue->retired, memory_order_relaxed);
 	uint32_t given_back = (retired - known) & RNIC_CQE_24_BITS;
 
-	if (given_back == 0 || given_back > RNIC_CQE_24_BITS / 2)
+	if (given_back == 0 || given_back - 1 > queue->mask)
 		return false;
 	atomic_store_explicit(&queue->retired, known + given_back, memory_order_release);
 	return true;

@@ -92,7 +92,7 @@ RNIC_AT(struct rnic_cq_region, producer, 64);
 
 _Static_assert(RNIC_SESSION_QPS_MAX <= 1 << 16 && RNIC_SESSION_SRQS_MAX <= 1 << 16,
 	       "rnic_cqe.qp_slot has 16 bits");
-_Static_assert(RNIC_WR_DEPTH_MAX < 1 << 23, "rnic_cqe.retired has 24 bits");
+_Static_assert(RNIC_WR_DEPTH_MAX < 1 << 24, "rnic_cqe.retired has 24 bits");
 _Static_assert(sizeof(_Atomic uint32_t) == 4 && __atomic_always_lock_free(4, 0),
 	       "shared words are plain words");
 _Static_assert(sizeof(_Atomic uint8_t) == 1 && __atomic_always_lock_free(1, 0),

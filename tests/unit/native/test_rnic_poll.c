@@ -132,9 +132,10 @@ static void test_credits_wrap(void **state)
 	} cases[] = {
 		{UINT32_MAX, 1, 1},
 		{0xffffff, 0x1000000, 0x1000000},
-		{0x1fffffe, 0x2000000 + RNIC_WR_DEPTH_MAX - 2, 0x2000000 + RNIC_WR_DEPTH_MAX - 2},
+		{0x1fffffe, 0x2000002, 0x2000002},
 		{0x2000001, 0x2000000, 0x2000001}, /* from before a RESET */
-		{0x2000001, 0x2000001 - RNIC_WR_DEPTH_MAX, 0x2000001},
+		{0x2000001, 0x2000001 - 4, 0x2000001},
+		{0x2000001, 0x2000001 + 5, 0x2000001}, /* more than the queue has */
 	};
 	struct fake_session *fake = *state;
 	struct rnic_completion taken[CQ_ENTRIES];
