@@ -17,6 +17,9 @@ struct rnic_context;
  */
 int rnic_context_check(struct rnic_context *context);
 
+/* A descriptor for epoll alone: it reports EPOLLRDHUP once rnic_context_check() fails. */
+int rnic_context_loss_fd(const struct rnic_context *context);
+
 /*
  * Ends the identifier at the daemon, which reports nothing about it from then on. Its memory stays,
  * for the events that were taken before; rnic_cm_destroy_id() frees it, and all other calls fail.

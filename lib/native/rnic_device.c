@@ -13,6 +13,11 @@ int rnic_context_check(struct rnic_context *context)
 	return error != 0 ? error : rnic_context_lost(context);
 }
 
+int rnic_context_loss_fd(const struct rnic_context *context)
+{
+	return atomic_load(&context->control.fd);
+}
+
 int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes)
 {
 	RNIC_REFUSE_NULL(context, attributes);

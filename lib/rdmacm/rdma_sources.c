@@ -2,8 +2,8 @@
 /*
  * Where a channel hears of connections: one channel of the native connection manager for each
  * device. Of one device, its descriptor is the channel's. Of several, the channel's descriptor is
- * an epoll instance that watches theirs, and a program polls it and makes it non-blocking as it
- * would a kernel's.
+ * an epoll instance that watches all of them, and a program polls it and makes it non-blocking as
+ * it would a kernel's.
  */
 #include "rdmacm/rdma_sources.h"
 
@@ -19,27 +19,42 @@ static bool has_several(const struct rnic_cma_channel *channel)
 	return channel->source_count > 1;
 }
 
+static int watch(const struct rnic_cma_channel *channel, int fd, uint32_t events)
+{
+	struct epoll_event wanted = {.events = events};
+
+	return epoll_ctl(channel->public.fd, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
+}
+
+/* A child of fork() shares the epoll instance with its parent, who goes on watching. */
+static void forget(const struct rnic_cma_channel *channel, int fd)
+{
+	if (channel->owner == getpid())
+		epoll_ctl(channel->public.fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/* Of a source that is not open, the loss of its device is all there is to watch. */
+static int watch_device(const struct rnic_cma_channel *channel,
+			const struct rnic_cma_source *source)
+{
+	return watch(channel, rnic_native.context_loss_fd(source->device->native), EPOLLRDHUP);
+}
+
+static void forget_device(const struct rnic_cma_channel *channel,
+			  const struct rnic_cma_source *source)
+{
+	forget(channel, rnic_native.context_loss_fd(source->device->native));
+}
+
 /* The source's own descriptor never blocks: nobody waits for one device alone. */
 static int watch_native(const struct rnic_cma_channel *channel,
 			const struct rnic_cm_channel *native)
 {
-	struct epoll_event wanted = {.events = EPOLLIN};
 	const int fd = rnic_native.cm_channel_fd(native);
 
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
-	    epoll_ctl(channel->public.fd, EPOLL_CTL_ADD, fd, &wanted) != 0)
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
 		return -errno;
-	return 0;
-}
-
-/* A child of fork() shares the epoll instance with its parent, who goes on watching the source. */
-static void forget_source(const struct rnic_cma_channel *channel, struct rnic_cma_source *source)
-{
-	struct rnic_cm_channel *native = atomic_load(&source->native);
-
-	if (native != NULL && channel->owner == getpid())
-		epoll_ctl(channel->public.fd, EPOLL_CTL_DEL, rnic_native.cm_channel_fd(native),
-			  NULL);
+	return watch(channel, fd, EPOLLIN);
 }
 
 /* Under `opening`. */
@@ -50,7 +65,9 @@ static int open_native(const struct rnic_cma_channel *channel, struct rnic_cma_s
 
 	if (error == 0 && has_several(channel)) {
 		error = watch_native(channel, native);
-		if (error != 0)
+		if (error == 0)
+			forget_device(channel, source);
+		else
 			rnic_native.cm_destroy_channel(native);
 	}
 	if (error == 0)
@@ -75,18 +92,28 @@ int rnic_cma_source_open(const struct rnic_cma_channel *channel, struct rnic_cma
 	return error;
 }
 
-static int make_descriptor(struct rnic_cma_channel *channel)
+/* Of one device, the descriptor of its source is the channel's. */
+static int use_only_source(struct rnic_cma_channel *channel)
 {
-	int error;
+	int error = rnic_cma_source_open(channel, &channel->sources[0]);
 
-	if (!has_several(channel)) {
-		error = rnic_cma_source_open(channel, &channel->sources[0]);
-		if (error == 0)
-			channel->public.fd = rnic_native.cm_channel_fd(channel->sources[0].native);
-		return error;
-	}
+	if (error == 0)
+		channel->public.fd = rnic_native.cm_channel_fd(channel->sources[0].native);
+	return error;
+}
+
+static int watch_devices(struct rnic_cma_channel *channel)
+{
+	int error = 0;
+
 	channel->public.fd = epoll_create1(EPOLL_CLOEXEC);
-	return channel->public.fd < 0 ? -errno : 0;
+	if (channel->public.fd < 0)
+		return -errno;
+	for (uint32_t i = 0; error == 0 && i < channel->source_count; i++)
+		error = watch_device(channel, &channel->sources[i]);
+	if (error != 0)
+		close(channel->public.fd);
+	return error;
 }
 
 static void free_sources(struct rnic_cma_channel *channel)
@@ -118,7 +145,7 @@ int rnic_cma_sources_open(struct rnic_cma_channel *channel)
 		channel->sources[i].device = devices[i];
 		pthread_mutex_init(&channel->sources[i].opening, NULL);
 	}
-	error = make_descriptor(channel);
+	error = has_several(channel) ? watch_devices(channel) : use_only_source(channel);
 	if (error != 0)
 		free_sources(channel);
 	return error;
@@ -142,12 +169,16 @@ struct rnic_cma_source *rnic_cma_source_of(struct rnic_cma_channel *channel,
 
 bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_source *source)
 {
+	struct rnic_cm_channel *native = atomic_load(&source->native);
 	bool are_left = false;
 
 	if (!has_several(channel))
 		return false;
-	if (!atomic_exchange(&source->is_drained, true))
-		forget_source(channel, source);
+	if (!atomic_exchange(&source->is_drained, true)) {
+		forget_device(channel, source);
+		if (native != NULL)
+			forget(channel, rnic_native.cm_channel_fd(native));
+	}
 	for (uint32_t i = 0; i < channel->source_count; i++)
 		are_left = are_left || !atomic_load(&channel->sources[i].is_drained);
 	return are_left;

@@ -5,7 +5,7 @@
  *
  * Of one device, the source is open as long as the channel. Of several, it opens when the first
  * identifier comes to its device: a daemon that does not answer then keeps only those waiting who
- * want its device. A source that is not open tells of nothing.
+ * want its device. A source that is not open tells of the loss of its device alone.
  */
 #ifndef LIB_RDMACM_RDMA_SOURCES_H
 #define LIB_RDMACM_RDMA_SOURCES_H

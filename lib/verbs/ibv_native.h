@@ -54,6 +54,7 @@ struct ibv_qp_attr;
 	X(cm_set_user)                                                                             \
 	X(cm_user)                                                                                 \
 	X(context_check)                                                                           \
+	X(context_loss_fd)                                                                         \
 	X(fork_list_add)                                                                           \
 	X(wait_for_end_of_process)
 

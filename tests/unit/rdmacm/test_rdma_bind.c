@@ -16,6 +16,7 @@
 
 struct rnic_context {
 	bool is_lost;
+	int loss_fd;
 };
 
 struct rnic_cm_channel {
@@ -51,6 +52,11 @@ static int answer(uint32_t device)
 static int play_check(struct rnic_context *context)
 {
 	return context->is_lost ? -ETIMEDOUT : 0;
+}
+
+static int play_loss_fd(const struct rnic_context *context)
+{
+	return context->loss_fd;
 }
 
 static int play_create_channel(struct rnic_context *context, struct rnic_cm_channel **created)
@@ -157,6 +163,7 @@ static int play_set_option(struct rnic_cm_id *id, enum rnic_cm_option option, ui
 
 const struct rnic_native_table rnic_native = {
 	.context_check = play_check,
+	.context_loss_fd = play_loss_fd,
 	.cm_create_channel = play_create_channel,
 	.cm_destroy_channel = play_destroy_channel,
 	.cm_channel_fd = play_channel_fd,
@@ -222,14 +229,18 @@ static int start(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
-	for (uint32_t i = 0; i < PLAYED_DEVICES; i++)
+	for (uint32_t i = 0; i < PLAYED_DEVICES; i++) {
+		world.contexts[i].loss_fd = eventfd(0, EFD_CLOEXEC);
 		world.devices[i].native = &world.contexts[i];
+	}
 	return 0;
 }
 
 static int stop(void **state)
 {
 	(void)state;
+	for (uint32_t i = 0; i < PLAYED_DEVICES; i++)
+		close(world.contexts[i].loss_fd);
 	assert_int_equal(world.ids, 0);
 	assert_int_equal(world.channels, 0);
 	return 0;
