@@ -13,6 +13,7 @@
 
 #include "native/drop_in_calls.h"
 #include "native/fork_list.h"
+#include "native/rnic_wait.h"
 
 #include <rnic/rnic_cm.h>
 
@@ -56,7 +57,8 @@ struct ibv_qp_attr;
 	X(context_check)                                                                           \
 	X(context_loss_fd)                                                                         \
 	X(fork_list_add)                                                                           \
-	X(wait_for_end_of_process)
+	X(wait_for_end_of_process)                                                                 \
+	X(wait_now_ns)
 
 struct rnic_native_table {
 	uint64_t bytes; /* of the table, as libibverbs was built */

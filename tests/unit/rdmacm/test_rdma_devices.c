@@ -21,6 +21,7 @@ struct played_device {
 static struct {
 	struct played_device devices[PLAYED_DEVICES];
 	int lists; /* that were asked for */
+	uint64_t now_ns, list_takes_ns;
 	sem_t is_asked, may_answer;
 	bool is_slow; /* the next list */
 } world;
@@ -40,6 +41,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 	(void)num_devices;
 	assert_non_null(list);
 	world.lists++;
+	world.now_ns += world.list_takes_ns;
 	if (world.is_slow) {
 		world.is_slow = false;
 		sem_post(&world.is_asked);
@@ -101,6 +103,11 @@ static int play_check(struct rnic_context *native)
 	return ((struct played_device *)native)->is_lost ? -ENODEV : 0;
 }
 
+static uint64_t play_now_ns(void)
+{
+	return world.now_ns;
+}
+
 static void play_fork_list_add(struct rnic_fork_entry *entry)
 {
 	(void)entry;
@@ -111,6 +118,7 @@ const struct rnic_native_table rnic_native = {
 	.context = play_context,
 	.context_check = play_check,
 	.fork_list_add = play_fork_list_add,
+	.wait_now_ns = play_now_ns,
 };
 
 /* --- the scenarios --------------------------------------------------------------------------- */
@@ -128,6 +136,7 @@ static int start(void **state)
 	for (uint32_t i = 0; i < PLAYED_DEVICES; i++)
 		world.devices[i] = (struct played_device){.index = (int)i, .guid = 0x10 + i};
 	world.lists = 0;
+	world.list_takes_ns = 0;
 	sem_init(&world.is_asked, 0, 0);
 	sem_init(&world.may_answer, 0, 0);
 	return 0;
@@ -168,6 +177,33 @@ static void test_lost_and_back(void **state)
 	expect_devices(PLAYED_DEVICES);
 }
 
+/* A lost device's daemon hangs: who wants the others is not kept by each search for it. */
+static void test_searches_that_take_long(void **state)
+{
+	int count;
+
+	(void)state;
+	expect_devices(PLAYED_DEVICES);
+	world.devices[1].is_lost = world.devices[1].is_absent = true;
+	world.list_takes_ns = 30;
+	expect_devices(PLAYED_DEVICES - 1);
+	assert_int_equal(world.lists, 2);
+	expect_devices(PLAYED_DEVICES - 1);
+	assert_int_equal(world.lists, 2);
+	rdma_free_devices(rdma_get_devices(&count));
+	assert_int_equal(world.lists, 3);
+	world.now_ns += 300;
+	expect_devices(PLAYED_DEVICES - 1);
+	assert_int_equal(world.lists, 4);
+	/* Without any device a search comes first. */
+	world.devices[0].is_lost = world.devices[2].is_lost = true;
+	world.devices[0].is_absent = true;
+	world.devices[1].is_lost = world.devices[1].is_absent = false;
+	world.devices[2].is_absent = true;
+	expect_devices(1);
+	assert_int_equal(world.lists, 5);
+}
+
 static void *count_all(void *context)
 {
 	rdma_free_devices(rdma_get_devices(context));
@@ -197,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_one_guid, start),
 		cmocka_unit_test_setup(test_lost_and_back, start),
+		cmocka_unit_test_setup(test_searches_that_take_long, start),
 		cmocka_unit_test_setup(test_beside_a_search, start),
 	};
 
