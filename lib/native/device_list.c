@@ -30,8 +30,7 @@ static struct rnic_fork_entry told_fork_entry = {
 	.in_child = unlock_told,
 };
 
-/* Asks the daemons of the sockets at these places that are listed. The devices have no names yet.
- */
+/* Asks the daemons at these places whose sockets are listed. The devices have no names yet. */
 static int ask_listed(const struct rnic_socket_list *places, const struct rnic_socket_list *listed,
 		      struct rnic_device_list *list)
 {

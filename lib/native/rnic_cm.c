@@ -177,10 +177,11 @@ static int cm_destroy_at_daemon(struct rnic_cm_id *id)
 
 int rnic_cm_end_id(struct rnic_cm_id *id)
 {
-	int error = rnic_context_lost(id->context);
+	int error;
 
 	if (id->has_ended)
 		return 0;
+	error = rnic_context_lost(id->context);
 	if (error == 0)
 		error = cm_destroy_at_daemon(id);
 	if (error != 0 && rnic_context_lost(id->context) == 0)

@@ -33,9 +33,10 @@ int rnic_socket_list_add(struct rnic_socket_list *list, const char *text);
 bool rnic_socket_list_has(const struct rnic_socket_list *list, const char *path);
 
 /*
- * Gives the listed sockets places beside those that have one. A place is free again when its socket
- * is not listed and no other one is left. Where no listed socket has a place, the process looks
- * elsewhere than before, and the places begin anew. Of `places`, `found` has no meaning.
+ * Gives each listed socket a place in `places`. Those that have one keep it. When no place is left,
+ * a new socket takes the place of one that is not listed any more. When no listed socket has a
+ * place, the process looks elsewhere than before, and the places begin anew. `places->found` stays
+ * as it is.
  */
 void rnic_socket_list_keep_places(struct rnic_socket_list *places,
 				  const struct rnic_socket_list *listed);

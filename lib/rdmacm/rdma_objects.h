@@ -39,8 +39,8 @@ struct rnic_cma_device {
 struct rnic_cma_source; /* rdma_sources.h */
 
 /*
- * A channel lives as long as the program has it, an identifier reports there, or a thread waits for
- * an event. The program may destroy it first of the three.
+ * A channel lives as long as the program has it, an identifier reports there, or a thread waits
+ * there for an event. A program may destroy it while there are identifiers and threads.
  */
 struct rnic_cma_channel {
 	struct rdma_event_channel public;
@@ -178,8 +178,8 @@ int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event
 /* ---- rdma_bind.c ---- */
 
 /*
- * Puts a new identifier on the device, where its channel hears of one only. -ENODEV: all devices
- * are lost. Or errors of rnic_cm_create_id().
+ * Where the channel of a new identifier hears of one device only, puts the identifier there. An
+ * error of rnic_cma_is_loss(): all devices are lost. Or errors of rnic_cm_create_id().
  */
 int rnic_cma_begin(struct rnic_cma_id *id);
 
