@@ -5,7 +5,8 @@
  * Daemons do not know of each other, and the device of each is rnic0 unless --name says otherwise.
  * In a program names are distinct: a device that is called rnic0, or like an earlier one of the
  * list, or by what is no file name, is rnicINDEX. libibverbs and the path view take their names
- * from here, so that they agree.
+ * from here, so that they agree. A device that a process was told of keeps its index and its name
+ * while it is there, whatever comes and goes beside it.
  */
 #ifndef RNIC_DEVICE_LIST_H
 #define RNIC_DEVICE_LIST_H
@@ -14,7 +15,7 @@
 
 struct rnic_listed_device {
 	char socket_path[RNIC_SOCKET_PATH_BYTES];
-	uint32_t index; /* the place of its socket in the list, and the number of its uverbs */
+	uint32_t index; /* the place of its socket, and the number of its uverbs */
 	char own_name[RNIC_DEVICE_NAME_BYTES];	  /* that its daemon has for it */
 	struct rnic_device_attributes attributes; /* with the name in this program */
 };
@@ -30,7 +31,10 @@ struct rnic_device_list {
  */
 int rnic_device_list_ask(const struct rnic_socket_list *sockets, struct rnic_device_list *list);
 
-/* The same with the sockets of this process. Errors of rnic_socket_list_read(), too. */
+/*
+ * The same with the sockets of this process, and with the indices and names of the list before.
+ * Errors of rnic_socket_list_read(), too.
+ */
 int rnic_device_list_read(struct rnic_device_list *list);
 
 /* Gives the device, with its daemon's name for it, the name beside those of the list. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers of the connection manager: every call is one request to the daemon. */
+#include "native/drop_in_calls.h"
 #include "native/refuse_null.h"
 #include "native/rnic_cm_objects.h"
 
@@ -174,18 +175,39 @@ static int cm_destroy_at_daemon(struct rnic_cm_id *id)
 	return error;
 }
 
+int rnic_cm_end_id(struct rnic_cm_id *id)
+{
+	int error;
+
+	if (id->has_ended)
+		return 0;
+	error = rnic_context_lost(id->context);
+	if (error == 0)
+		error = cm_destroy_at_daemon(id);
+	if (error != 0 && rnic_context_lost(id->context) == 0)
+		return error;
+	if (error != 0)
+		cm_leave(id);
+	id->has_ended = true;
+	return 0;
+}
+
+bool rnic_cm_has_open_events(struct rnic_cm_id *id)
+{
+	bool has_open;
+
+	pthread_mutex_lock(&id->context->objects_lock);
+	has_open = id->events.delivered != id->events.acknowledged;
+	pthread_mutex_unlock(&id->context->objects_lock);
+	return has_open;
+}
+
 int rnic_cm_destroy_id(struct rnic_cm_id *id)
 {
 	RNIC_REFUSE_NULL(id);
 	struct rnic_context *context = id->context;
-	int error = rnic_context_lost(context);
+	int error = rnic_cm_end_id(id);
 
-	if (error == 0)
-		error = cm_destroy_at_daemon(id);
-	if (error != 0 && rnic_context_lost(context) != 0) {
-		cm_leave(id);
-		error = 0;
-	}
 	if (error == 0) {
 		cm_await_acknowledgements(id);
 		rnic_context_release(context);

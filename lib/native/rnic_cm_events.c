@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of the connection manager, and the events that wait behind them. */
+#include "native/drop_in_calls.h"
 #include "native/refuse_null.h"
 #include "native/rnic_cm_objects.h"
 
@@ -296,12 +297,7 @@ static int await_event(const struct rnic_cm_channel *channel)
 	return bytes == 0 ? -EPIPE : 0;
 }
 
-/*
- * Programs destroy a channel while another thread still waits there, and then exit. With a kernel's
- * channel the thread goes on waiting; a thread that came back with an error would end the program
- * badly.
- */
-static void wait_for_end_of_process(void)
+void rnic_wait_for_end_of_process(void)
 {
 	for (;;)
 		pause();
@@ -323,7 +319,7 @@ static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_e
 		if (error == -EAGAIN)
 			error = await_event(channel);
 		if (error != 0 && error != -EAGAIN && was_destroyed(channel))
-			wait_for_end_of_process();
+			rnic_wait_for_end_of_process();
 		if (error == -EPIPE || error == -EIO)
 			error = rnic_events_lost(channel->context, error);
 		/* The event was destroyed, or moved to another channel. */

@@ -33,6 +33,7 @@ struct rnic_cm_id {
 	struct rnic_cm_channel *channel; /* where it reports */
 	struct rnic_handle handle;
 	void *user;
+	bool has_ended; /* at the daemon; its memory stays for the events that came before */
 	struct rnic_event_count events;
 	/* Under objects_lock. */
 	uint32_t moves;			      /* to another channel */

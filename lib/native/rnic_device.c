@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+#include "native/drop_in_calls.h"
 #include "native/refuse_null.h"
 #include "native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+int rnic_context_check(struct rnic_context *context)
+{
+	const int error = rnic_link_check(&context->control);
+
+	return error != 0 ? error : rnic_context_lost(context);
+}
+
+int rnic_context_loss_fd(const struct rnic_context *context)
+{
+	return atomic_load(&context->control.fd);
+}
+
 int rnic_query_port(struct rnic_context *context, struct rnic_port_attributes *attributes)
 {
 	RNIC_REFUSE_NULL(context, attributes);
 	struct rnic_ctl_port_reply reply;
 	const struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_QUERY_PORT, reply);
-	int error = rnic_link_check(&context->control);
+	int error = rnic_context_check(context);
 
 	/* Callers ask the port whether the device is alive, which takes both connections. */
 	if (error == 0)

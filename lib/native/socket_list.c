@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "native/socket_list.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +19,7 @@ _Static_assert(RNIC_SOCKET_PATH_BYTES == sizeof(((struct sockaddr_un *)0)->sun_p
 	       "a path that fits is one that can be connected to");
 _Static_assert(RNIC_SOCKETS_MAX <= 32, "a bit for each");
 
-static bool socket_list_has(const struct rnic_socket_list *list, const char *path)
+bool rnic_socket_list_has(const struct rnic_socket_list *list, const char *path)
 {
 	for (uint32_t i = 0; i < list->count; i++)
 		if (strcmp(list->paths[i], path) == 0)
@@ -36,7 +37,7 @@ static int socket_list_append(struct rnic_socket_list *list, const char *directo
 
 	if (length < 0 || (size_t)length >= sizeof(path))
 		return -ENAMETOOLONG;
-	if (socket_list_has(list, path))
+	if (rnic_socket_list_has(list, path))
 		return 0;
 	if (list->count == RNIC_SOCKETS_MAX)
 		return -E2BIG;
@@ -128,4 +129,42 @@ int rnic_socket_list_read(struct rnic_socket_list *list)
 	list->count = list->found = 0;
 	error = named != NULL ? rnic_socket_list_add(list, named) : socket_list_add_usual(list);
 	return error == 0 && list->count == 0 ? -ENOENT : error;
+}
+
+/* The first place whose socket is not listed any more. */
+static uint32_t find_free_place(const struct rnic_socket_list *places,
+				const struct rnic_socket_list *listed)
+{
+	uint32_t place = 0;
+
+	while (place < places->count && rnic_socket_list_has(listed, places->paths[place]))
+		place++;
+	assert(place < places->count); /* no more are listed than there are places */
+	return place;
+}
+
+static bool share_a_socket(const struct rnic_socket_list *one, const struct rnic_socket_list *other)
+{
+	for (uint32_t i = 0; i < one->count; i++)
+		if (rnic_socket_list_has(other, one->paths[i]))
+			return true;
+	return false;
+}
+
+void rnic_socket_list_keep_places(struct rnic_socket_list *places,
+				  const struct rnic_socket_list *listed)
+{
+	if (!share_a_socket(listed, places))
+		places->count = 0;
+	for (uint32_t i = 0; i < listed->count; i++) {
+		uint32_t place = places->count;
+
+		if (rnic_socket_list_has(places, listed->paths[i]))
+			continue;
+		if (place == RNIC_SOCKETS_MAX)
+			place = find_free_place(places, listed);
+		else
+			places->count++;
+		memcpy(places->paths[place], listed->paths[i], RNIC_SOCKET_PATH_BYTES);
+	}
 }

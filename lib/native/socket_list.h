@@ -4,13 +4,16 @@
  * and a directory stands for the sockets *.sock in it, in the order of their names. Without the
  * variable there is one socket, the default one.
  *
- * The place of a socket in the list is the index of its device, whether or not a daemon answers
- * there: names that follow from the index stay when another daemon ends.
+ * The place of a socket is the index of its device, whether or not a daemon answers there: names
+ * that follow from the index stay when another daemon ends. Sockets come and go in a directory, so
+ * a process that looks again keeps the places of before.
  */
 #ifndef RNIC_SOCKET_LIST_H
 #define RNIC_SOCKET_LIST_H
 
 #include <rnic/rnic.h>
+
+#include <stdbool.h>
 
 #define RNIC_SOCKETS_MAX 32
 
@@ -26,6 +29,17 @@ struct rnic_socket_list {
  * -ENOMEM, or an errno of reading a directory. The list is undefined then.
  */
 int rnic_socket_list_add(struct rnic_socket_list *list, const char *text);
+
+bool rnic_socket_list_has(const struct rnic_socket_list *list, const char *path);
+
+/*
+ * Gives each listed socket a place in `places`. Those that have one keep it. When no place is left,
+ * a new socket takes the place of one that is not listed any more. When no listed socket has a
+ * place, the process looks elsewhere than before, and the places begin anew. `places->found` stays
+ * as it is.
+ */
+void rnic_socket_list_keep_places(struct rnic_socket_list *places,
+				  const struct rnic_socket_list *listed);
 
 /* The list of this process, of one socket or more. -ENOENT: no socket is in the directories. */
 int rnic_socket_list_read(struct rnic_socket_list *list);

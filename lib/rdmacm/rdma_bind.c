@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which device an identifier is on. A new one is on the first device, for want of a better one, and
- * moves when an address says where it belongs: the native identifier is made anew there. An
- * identifier that is bound to any address is on all devices of its channel, with the same port, and
- * hears of connections by each; it is on one again once it resolves an address.
+ * Which devices an identifier is on. Where its channel hears of several, a new identifier is on
+ * none until an address says where it belongs. While it is not bound, another address moves it: the
+ * native identifier is made anew. An identifier that is bound to any address is on all devices of
+ * its channel, with the same port, and hears of connections by each; it is on one again once it
+ * resolves an address.
  */
 #include "rdmacm/rdma_sources.h"
 
@@ -22,7 +23,7 @@ static struct rnic_cma_channel *channel_of(const struct rnic_cma_id *id)
 
 static bool has_choice(const struct rnic_cma_id *id)
 {
-	return channel_of(id)->source_count > 1;
+	return channel_of(id)->source_count > 1 || id->native == NULL;
 }
 
 static bool is_any_address(const struct rnic_endpoint *endpoint)
@@ -32,6 +33,12 @@ static bool is_any_address(const struct rnic_endpoint *endpoint)
 
 	return rnic_gid_is_zero(&endpoint->address) ||
 	       rnic_gid_equal(&endpoint->address, &any_ipv4);
+}
+
+/* The loss of one device of several leaves the identifier on the others. */
+static int without_loss(int error)
+{
+	return rnic_cma_is_loss(error) ? 0 : error;
 }
 
 /* ---- native identifiers ---- */
@@ -47,14 +54,17 @@ static int apply_options(const struct rnic_cma_id *id, struct rnic_cm_id *native
 	return error;
 }
 
-/* Makes the identifier's native one on another device. */
-static int create_at(struct rnic_cma_id *id, const struct rnic_cma_source *source,
+/* Makes a native identifier of the identifier on a device. */
+static int create_at(struct rnic_cma_id *id, struct rnic_cma_source *source,
 		     struct rnic_cm_id **created)
 {
 	struct rnic_cm_id *native;
-	int error = rnic_native.cm_create_id(source->native, (enum rnic_port_space)id->public.ps,
-					     (enum rnic_qp_type)id->public.qp_type, id, &native);
+	int error = rnic_cma_source_open(channel_of(id), source);
 
+	if (error == 0)
+		error = rnic_native.cm_create_id(
+			source->native, (enum rnic_port_space)id->public.ps,
+			(enum rnic_qp_type)id->public.qp_type, id, &native);
 	if (error != 0)
 		return error;
 	error = apply_options(id, native);
@@ -66,30 +76,121 @@ static int create_at(struct rnic_cma_id *id, const struct rnic_cma_source *sourc
 	return 0;
 }
 
-/* Puts an identifier, which is bound nowhere from now on, on the device of `source`. */
-static int move_to(struct rnic_cma_id *id, const struct rnic_cma_source *source)
+/* Frees those that have ended, as far as the program has acknowledged their events. */
+static void free_acknowledged(struct rnic_cma_id *id)
 {
-	struct rnic_cm_id *created;
-	int error = create_at(id, source, &created);
+	struct rnic_cma_place **link = &id->ended, *place;
 
-	if (error != 0)
+	while ((place = *link) != NULL) {
+		if (rnic_native.cm_has_open_events(place->native)) {
+			link = &place->next;
+			continue;
+		}
+		*link = place->next;
+		rnic_native.cm_destroy_id(place->native);
+		free(place);
+	}
+}
+
+/*
+ * Ends the identifier at a place that it has left. The caller may be the one who is to acknowledge
+ * an event of that place, so this does not wait for it.
+ */
+static void end_place(struct rnic_cma_id *id, struct rnic_cma_place *place)
+{
+	rnic_native.cm_end_id(place->native);
+	place->next = id->ended;
+	id->ended = place;
+	free_acknowledged(id);
+}
+
+static void free_places(struct rnic_cma_place *places)
+{
+	while (places != NULL) {
+		struct rnic_cma_place *place = places;
+
+		places = place->next;
+		rnic_native.cm_destroy_id(place->native);
+		free(place);
+	}
+}
+
+int rnic_cma_end(struct rnic_cma_id *id)
+{
+	int error = id->native != NULL ? rnic_native.cm_end_id(id->native) : 0;
+
+	for (struct rnic_cma_place *place = id->elsewhere; place != NULL; place = place->next)
+		if (error == 0)
+			error = rnic_native.cm_end_id(place->native);
+	return error;
+}
+
+void rnic_cma_free_natives(struct rnic_cma_id *id)
+{
+	if (id->native != NULL)
+		rnic_native.cm_destroy_id(id->native);
+	free_places(id->elsewhere);
+	free_places(id->ended);
+}
+
+/*
+ * Puts the identifier at the place, which then is where the identifier was. The thread that takes
+ * events reads both.
+ */
+static void exchange_own(struct rnic_cma_id *id, struct rnic_cma_place *place)
+{
+	struct rnic_cma_device *device = id->device;
+	struct rnic_cm_id *native = id->native;
+
+	pthread_mutex_lock(&channel_of(id)->lock);
+	id->device = place->device;
+	id->native = place->native;
+	place->device = device;
+	place->native = native;
+	pthread_mutex_unlock(&channel_of(id)->lock);
+}
+
+/* Puts an identifier, which is bound nowhere from now on, on the device of `source`. */
+static int move_to(struct rnic_cma_id *id, struct rnic_cma_source *source)
+{
+	struct rnic_cma_place *place = malloc(sizeof(*place));
+	int error = place != NULL ? create_at(id, source, &place->native) : -ENOMEM;
+
+	if (error != 0) {
+		free(place);
 		return error;
-	rnic_native.cm_destroy_id(id->native);
-	id->native = created;
-	id->device = source->device;
+	}
+	place->device = source->device;
+	exchange_own(id, place);
 	id->is_bound = false;
+	if (place->native != NULL)
+		end_place(id, place);
+	else
+		free(place);
 	return 0;
 }
 
-/* The first device of a new identifier may have been lost since. */
-static int move_to_another(struct rnic_cma_id *id)
+/* Puts the identifier on the first device that is there, but for the one that it is on. */
+static int move_anywhere(struct rnic_cma_id *id)
 {
 	const struct rnic_cma_channel *channel = channel_of(id);
 	int error = -ENODEV;
 
-	for (uint32_t i = 0; error == -ENODEV && i < channel->source_count; i++)
+	for (uint32_t i = 0; rnic_cma_is_loss(error) && i < channel->source_count; i++)
 		if (channel->sources[i].device != id->device)
 			error = move_to(id, &channel->sources[i]);
+	return error;
+}
+
+int rnic_cma_begin(struct rnic_cma_id *id)
+{
+	const struct rnic_cma_channel *channel = channel_of(id);
+	int error = -ENODEV;
+
+	if (channel->source_count == 1)
+		return move_to(id, &channel->sources[0]);
+	for (uint32_t i = 0; error != 0 && i < channel->source_count; i++)
+		error = rnic_native.context_check(channel->sources[i].device->native);
 	return error;
 }
 
@@ -102,10 +203,11 @@ static void set_placed(struct rnic_cma_id *id)
 
 int rnic_cma_set_option(struct rnic_cma_id *id, enum rnic_cm_option option, uint32_t value)
 {
-	int error = rnic_native.cm_set_option(id->native, option, value);
+	int error = id->native != NULL ? rnic_native.cm_set_option(id->native, option, value) : 0;
 
-	for (uint32_t i = 0; error == 0 && i < id->elsewhere_count; i++)
-		error = rnic_native.cm_set_option(id->elsewhere[i].native, option, value);
+	for (struct rnic_cma_place *place = id->elsewhere; error == 0 && place != NULL;
+	     place = place->next)
+		error = without_loss(rnic_native.cm_set_option(place->native, option, value));
 	if (error == 0) {
 		id->options[option].is_set = true;
 		id->options[option].value = value;
@@ -115,41 +217,48 @@ int rnic_cma_set_option(struct rnic_cma_id *id, enum rnic_cm_option option, uint
 
 /* ---- on all devices ---- */
 
-/* Under the channel's lock the thread that takes events reads where an identifier is. */
-static void set_elsewhere(struct rnic_cma_id *id, struct rnic_cma_elsewhere *elsewhere,
-			  uint32_t count)
+static void set_elsewhere(struct rnic_cma_id *id, struct rnic_cma_place *elsewhere)
 {
 	pthread_mutex_lock(&channel_of(id)->lock);
 	id->elsewhere = elsewhere;
-	id->elsewhere_count = count;
 	pthread_mutex_unlock(&channel_of(id)->lock);
 }
 
-void rnic_cma_leave_elsewhere(struct rnic_cma_id *id)
+/* Ends the identifier on all devices but its own. */
+static void leave_elsewhere(struct rnic_cma_id *id)
 {
-	struct rnic_cma_elsewhere *elsewhere = id->elsewhere;
-	const uint32_t count = id->elsewhere_count;
+	struct rnic_cma_place *elsewhere = id->elsewhere;
 
-	if (elsewhere == NULL)
-		return;
-	set_elsewhere(id, NULL, 0);
-	for (uint32_t i = 0; i < count; i++)
-		rnic_native.cm_destroy_id(elsewhere[i].native);
-	free(elsewhere);
+	set_elsewhere(id, NULL);
+	while (elsewhere != NULL) {
+		struct rnic_cma_place *place = elsewhere;
+
+		elsewhere = place->next;
+		end_place(id, place);
+	}
 }
 
-/* Binds on the device of `source` too. A device that is lost is left out. */
-static int bind_also(struct rnic_cma_id *id, const struct rnic_cma_source *source,
-		     const struct rnic_endpoint *local, struct rnic_cma_elsewhere *elsewhere)
+/* Binds on the device of `source` too. */
+static int bind_also(struct rnic_cma_id *id, struct rnic_cma_source *source,
+		     const struct rnic_endpoint *local)
 {
-	int error = create_at(id, source, &elsewhere->native);
+	struct rnic_cma_place *place = malloc(sizeof(*place));
+	int error = place != NULL ? create_at(id, source, &place->native) : -ENOMEM;
 
-	if (error == 0) {
-		error = rnic_native.cm_bind(elsewhere->native, local, NULL);
-		if (error != 0)
-			rnic_native.cm_destroy_id(elsewhere->native);
-	}
-	elsewhere->device = source->device;
+	if (error != 0)
+		goto free_place;
+	error = rnic_native.cm_bind(place->native, local, NULL);
+	if (error != 0)
+		goto destroy_native;
+	place->device = source->device;
+	place->next = id->elsewhere;
+	set_elsewhere(id, place);
+	return 0;
+
+destroy_native:
+	rnic_native.cm_destroy_id(place->native);
+free_place:
+	free(place);
 	return error;
 }
 
@@ -157,25 +266,30 @@ static int bind_also(struct rnic_cma_id *id, const struct rnic_cma_source *sourc
 static int bind_elsewhere(struct rnic_cma_id *id, const struct rnic_endpoint *local)
 {
 	struct rnic_cma_channel *channel = channel_of(id);
-	struct rnic_cma_elsewhere *elsewhere = calloc(channel->source_count, sizeof(*elsewhere));
-	uint32_t count = 0;
 	int error = 0;
 
-	if (elsewhere == NULL)
-		return -ENOMEM;
 	for (uint32_t i = 0; error == 0 && i < channel->source_count; i++) {
 		if (channel->sources[i].device == id->device)
 			continue;
-		error = bind_also(id, &channel->sources[i], local, &elsewhere[count]);
-		if (error == 0)
-			count++;
-		else if (error == -ENODEV)
-			error = 0;
+		error = without_loss(bind_also(id, &channel->sources[i], local));
 	}
-	set_elsewhere(id, elsewhere, count);
 	if (error != 0)
-		rnic_cma_leave_elsewhere(id);
+		leave_elsewhere(id);
 	return error;
+}
+
+/* Binds on the device where the identifier is, or else on any. */
+static int bind_anywhere(struct rnic_cma_id *id, const struct rnic_endpoint *local,
+			 struct rnic_cm_endpoints *where)
+{
+	int error = -ENODEV;
+
+	if (id->native != NULL)
+		error = rnic_native.cm_bind(id->native, local, where);
+	if (!rnic_cma_is_loss(error))
+		return error;
+	error = move_anywhere(id);
+	return error == 0 ? rnic_native.cm_bind(id->native, local, where) : error;
 }
 
 static int bind_everywhere(struct rnic_cma_id *id, const struct rnic_endpoint *local,
@@ -185,9 +299,7 @@ static int bind_everywhere(struct rnic_cma_id *id, const struct rnic_endpoint *l
 	int error = -EADDRINUSE;
 
 	for (int tries = 0; error == -EADDRINUSE && tries < FREE_PORT_TRIES; tries++) {
-		error = rnic_native.cm_bind(id->native, local, where);
-		if (error == -ENODEV && move_to_another(id) == 0)
-			error = rnic_native.cm_bind(id->native, local, where);
+		error = bind_anywhere(id, local, where);
 		if (error != 0)
 			return error;
 		bound.port = where->local.port;
@@ -201,23 +313,31 @@ static int bind_everywhere(struct rnic_cma_id *id, const struct rnic_endpoint *l
 	return error;
 }
 
+/* Binds on the device that has the address. */
+static int bind_at_owner(struct rnic_cma_id *id, const struct rnic_endpoint *local,
+			 struct rnic_cm_endpoints *where)
+{
+	struct rnic_cma_source *owner = rnic_cma_owner(channel_of(id), local);
+	int error = 0;
+
+	if (owner == NULL)
+		return -EADDRNOTAVAIL;
+	if (owner->device != id->device)
+		error = move_to(id, owner);
+	return error == 0 ? rnic_native.cm_bind(id->native, local, where) : error;
+}
+
 int rnic_cma_bind(struct rnic_cma_id *id, const struct rnic_endpoint *local,
 		  struct rnic_cm_endpoints *where)
 {
-	struct rnic_cma_source *owner = NULL;
-	int error = 0;
+	int error;
 
-	if (has_choice(id) && !id->is_bound && is_any_address(local)) {
+	if (!has_choice(id) || id->is_bound)
+		error = rnic_native.cm_bind(id->native, local, where);
+	else if (is_any_address(local))
 		error = bind_everywhere(id, local, where);
-	} else {
-		/* The device that does not have the address says so. */
-		if (has_choice(id) && !id->is_bound)
-			owner = rnic_cma_owner(channel_of(id), local);
-		if (owner != NULL && owner->device != id->device)
-			error = move_to(id, owner);
-		if (error == 0)
-			error = rnic_native.cm_bind(id->native, local, where);
-	}
+	else
+		error = bind_at_owner(id, local, where);
 	if (error != 0)
 		return error;
 	id->is_bound = true;
@@ -233,38 +353,38 @@ int rnic_cma_listen(struct rnic_cma_id *id, uint32_t backlog, struct rnic_cm_end
 
 	if (error == 0)
 		error = rnic_native.cm_listen(id->native, backlog, where);
-	for (uint32_t i = 0; error == 0 && i < id->elsewhere_count; i++) {
-		error = rnic_native.cm_listen(id->elsewhere[i].native, backlog, NULL);
-		if (error == -ENODEV)
-			error = 0;
-	}
+	for (struct rnic_cma_place *place = id->elsewhere; error == 0 && place != NULL;
+	     place = place->next)
+		error = without_loss(rnic_native.cm_listen(place->native, backlog, NULL));
 	return error;
 }
 
 /* ---- on one device again ---- */
 
-/* Makes the native identifier on the device of `source` the identifier's own, if it has one. */
-static bool try_exchange(struct rnic_cma_id *id, const struct rnic_cma_source *source)
+/* The place on the device of `source`, beside the identifier's own device. NULL: there is none. */
+static struct rnic_cma_place *find_elsewhere(const struct rnic_cma_id *id,
+					     const struct rnic_cma_source *source)
 {
-	for (uint32_t i = 0; i < id->elsewhere_count; i++) {
-		const struct rnic_cma_elsewhere other = id->elsewhere[i];
+	struct rnic_cma_place *place = id->elsewhere;
 
-		if (other.device != source->device)
-			continue;
-		pthread_mutex_lock(&channel_of(id)->lock);
-		id->elsewhere[i] = (struct rnic_cma_elsewhere){id->device, id->native};
-		id->device = other.device;
-		id->native = other.native;
-		pthread_mutex_unlock(&channel_of(id)->lock);
-		return true;
-	}
-	return false;
+	while (place != NULL && place->device != source->device)
+		place = place->next;
+	return place;
+}
+
+/* Puts an identifier that is not bound where its peer, or its own address, puts it. */
+static int move_to_chosen(struct rnic_cma_id *id, struct rnic_cma_source *chosen)
+{
+	if (chosen != NULL && chosen->device != id->device)
+		return move_to(id, chosen);
+	return id->native == NULL ? move_anywhere(id) : 0;
 }
 
 int rnic_cma_choose_device(struct rnic_cma_id *id, const struct rnic_endpoint *source,
 			   const struct rnic_endpoint *destination)
 {
 	struct rnic_cma_source *chosen;
+	struct rnic_cma_place *place;
 	int error = 0;
 
 	if (!has_choice(id) || id->public.verbs != NULL || (id->is_bound && id->elsewhere == NULL))
@@ -273,35 +393,67 @@ int rnic_cma_choose_device(struct rnic_cma_id *id, const struct rnic_endpoint *s
 		chosen = rnic_cma_owner(channel_of(id), source);
 	else
 		chosen = rnic_cma_way_to(channel_of(id), destination);
-	if (chosen != NULL && chosen->device != id->device && !try_exchange(id, chosen) &&
-	    !id->is_bound)
-		error = move_to(id, chosen);
-	rnic_cma_leave_elsewhere(id);
+	place = chosen != NULL ? find_elsewhere(id, chosen) : NULL;
+	if (place != NULL)
+		exchange_own(id, place);
+	else if (!id->is_bound)
+		error = move_to_chosen(id, chosen);
+	leave_elsewhere(id);
 	if (error == 0)
 		set_placed(id);
 	return error;
 }
 
-/* Whether the channel hears of all devices of the identifier. */
-static bool hears_of(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
-{
-	bool hears = rnic_cma_source_of(channel, id->device) != NULL;
+/* ---- to another channel ---- */
 
-	for (uint32_t i = 0; i < id->elsewhere_count; i++)
-		hears = hears && rnic_cma_source_of(channel, id->elsewhere[i].device) != NULL;
+/* Whether the channel hears of the device, or would hear no more than that it is lost. */
+static bool hears_of(struct rnic_cma_channel *channel, const struct rnic_cma_device *device)
+{
+	return rnic_cma_source_of(channel, device) != NULL ||
+	       rnic_native.context_check(device->native) != 0;
+}
+
+static bool hears_of_all(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
+{
+	bool hears = id->device == NULL || rnic_cma_source_of(channel, id->device) != NULL;
+
+	for (const struct rnic_cma_place *place = id->elsewhere; place != NULL; place = place->next)
+		hears = hears && hears_of(channel, place->device);
 	return hears;
+}
+
+static int migrate_place(const struct rnic_cma_place *place, struct rnic_cma_channel *channel)
+{
+	struct rnic_cma_source *source = rnic_cma_source_of(channel, place->device);
+	int error = source != NULL ? rnic_cma_source_open(channel, source) : -ENODEV;
+
+	return error == 0 ? rnic_native.cm_migrate(place->native, source->native) : error;
+}
+
+/* Tries all places, and tells the first error. */
+static int migrate_all(const struct rnic_cma_id *id, struct rnic_cma_channel *channel)
+{
+	const struct rnic_cma_place own = {.device = id->device, .native = id->native};
+	int error = own.native != NULL ? migrate_place(&own, channel) : 0;
+
+	for (const struct rnic_cma_place *place = id->elsewhere; place != NULL;
+	     place = place->next) {
+		int result = without_loss(migrate_place(place, channel));
+
+		if (error == 0)
+			error = result;
+	}
+	return error;
 }
 
 int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel)
 {
-	int error = -ENODEV;
+	int error = hears_of_all(channel, id) ? 0 : -ENODEV;
 
-	if (!hears_of(channel, id))
+	if (error != 0)
 		return error;
-	error = rnic_native.cm_migrate(id->native, rnic_cma_source_of(channel, id->device)->native);
-	for (uint32_t i = 0; error == 0 && i < id->elsewhere_count; i++)
-		error = rnic_native.cm_migrate(
-			id->elsewhere[i].native,
-			rnic_cma_source_of(channel, id->elsewhere[i].device)->native);
+	error = migrate_all(id, channel);
+	if (error != 0)
+		migrate_all(id, channel_of(id));
 	return error;
 }

@@ -19,29 +19,51 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		errno = -error;
 		return NULL;
 	}
+	atomic_init(&channel->references, 1);
 	pthread_mutex_init(&channel->lock, NULL);
 	pthread_cond_init(&channel->changed, NULL);
 	return &channel->public;
 }
 
+static void channel_hold(struct rnic_cma_channel *channel)
+{
+	atomic_fetch_add(&channel->references, 1);
+}
+
+static void channel_release(void *held)
+{
+	struct rnic_cma_channel *channel = held;
+
+	if (atomic_fetch_sub(&channel->references, 1) > 1)
+		return;
+	rnic_cma_sources_close(channel);
+	pthread_cond_destroy(&channel->changed);
+	pthread_mutex_destroy(&channel->lock);
+	free(channel);
+}
+
 /*
- * Events that nobody took go with the channel; the application must have destroyed all identifiers.
+ * Events that nobody took go with the channel. A program should have destroyed all identifiers. It
+ * may destroy those that are left later, but they end here, as they do when the kernel closes a
+ * channel.
  */
 void rdma_destroy_event_channel(struct rdma_event_channel *public)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(public);
 
-	if (rnic_cma_sources_close(channel) != 0)
-		return;
-	pthread_cond_destroy(&channel->changed);
-	pthread_mutex_destroy(&channel->lock);
-	free(channel);
+	atomic_store(&channel->is_destroyed, true);
+	pthread_mutex_lock(&channel->lock);
+	for (struct rnic_cma_id *id = channel->ids; id != NULL; id = id->next)
+		rnic_cma_end(id);
+	pthread_mutex_unlock(&channel->lock);
+	channel_release(channel);
 }
 
 void rnic_cma_channel_enter(struct rnic_cma_id *id)
 {
 	struct rnic_cma_channel *channel = rnic_cma_channel(id->public.channel);
 
+	channel_hold(channel);
 	pthread_mutex_lock(&channel->lock);
 	id->next = channel->ids;
 	channel->ids = id;
@@ -75,9 +97,18 @@ void rnic_cma_channel_leave(struct rnic_cma_id *id)
 		}
 	}
 	pthread_mutex_unlock(&channel->lock);
+	channel_release(channel);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
+
+/* Under the channel's lock. A device that the channel does not hear of was lost before. */
+static bool is_source_lost(struct rnic_cma_channel *channel, const struct rnic_cma_device *device)
+{
+	const struct rnic_cma_source *source = rnic_cma_source_of(channel, device);
+
+	return source == NULL || source->is_lost;
+}
 
 /*
  * Under the channel's lock. Whether all devices of the identifier are lost. One without an address
@@ -85,6 +116,7 @@ void rnic_cma_channel_leave(struct rnic_cma_id *id)
  */
 static bool is_lost(struct rnic_cma_channel *channel, const struct rnic_cma_id *id)
 {
+	const struct rnic_cma_place *place;
 	bool are_lost = true;
 
 	if (!id->is_placed) {
@@ -92,10 +124,9 @@ static bool is_lost(struct rnic_cma_channel *channel, const struct rnic_cma_id *
 			are_lost = are_lost && channel->sources[i].is_lost;
 		return are_lost;
 	}
-	are_lost = rnic_cma_source_of(channel, id->device)->is_lost;
-	for (uint32_t i = 0; i < id->elsewhere_count; i++)
-		are_lost =
-			are_lost && rnic_cma_source_of(channel, id->elsewhere[i].device)->is_lost;
+	are_lost = is_source_lost(channel, id->device);
+	for (place = id->elsewhere; place != NULL; place = place->next)
+		are_lost = are_lost && is_source_lost(channel, place->device);
 	return are_lost;
 }
 
@@ -325,11 +356,6 @@ static bool interpret(struct rnic_cma_channel *channel, struct rnic_cma_event *e
 	return true;
 }
 
-static bool is_loss(int error)
-{
-	return error == -ENODEV || error == -EIO || error == -ETIMEDOUT;
-}
-
 static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rnic_cma_event *event)
 {
 	struct rnic_cma_source *source;
@@ -338,7 +364,7 @@ static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rni
 	for (;;) {
 		*event = (struct rnic_cma_event){0};
 		error = rnic_cma_sources_take(channel, &event->native, &source);
-		if (is_loss(error)) {
+		if (rnic_cma_is_loss(error)) {
 			error = report_removal(channel, source, event);
 			if (error == -ENODEV && rnic_cma_source_leave(channel, source))
 				continue;
@@ -351,19 +377,25 @@ static int rdmacm_channel_get_event(struct rnic_cma_channel *channel, struct rni
 	}
 }
 
-int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **taken)
+int rdma_get_cm_event(struct rdma_event_channel *public, struct rdma_cm_event **taken)
 {
+	struct rnic_cma_channel *channel = rnic_cma_channel(public);
 	struct rnic_cma_event *event;
 	int error;
 
-	if (channel == NULL || taken == NULL)
+	if (public == NULL || taken == NULL)
 		return rnic_cma_result(-EINVAL);
 	event = malloc(sizeof(*event));
 	if (event == NULL)
 		return rnic_cma_result(-ENOMEM);
+	channel_hold(channel);
+	pthread_cleanup_push(channel_release, channel);
 	pthread_cleanup_push(free, event);
-	error = rdmacm_channel_get_event(rnic_cma_channel(channel), event);
+	error = rdmacm_channel_get_event(channel, event);
+	if (error != 0 && atomic_load(&channel->is_destroyed))
+		rnic_native.wait_for_end_of_process();
 	pthread_cleanup_pop(false);
+	pthread_cleanup_pop(true);
 	if (error != 0) {
 		free(event);
 		return rnic_cma_result(error);

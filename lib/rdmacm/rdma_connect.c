@@ -35,11 +35,15 @@ static int take_depth(uint8_t wanted, uint32_t most, uint8_t *depth)
 /* Depths of `from`, or of the device when the caller says nothing, within the device's limits. */
 static int take_depths(struct rnic_cma_id *id, const struct rdma_conn_param *from)
 {
-	const struct ibv_device_attr *device = &id->device->attributes;
+	const struct ibv_device_attr *device;
 	uint8_t responder_resources, initiator_depth;
-	int error = take_depth(from != NULL ? from->responder_resources : RDMA_MAX_RESP_RES,
-			       (uint32_t)device->max_qp_rd_atom, &responder_resources);
+	int error;
 
+	if (id->device == NULL)
+		return -EINVAL;
+	device = &id->device->attributes;
+	error = take_depth(from != NULL ? from->responder_resources : RDMA_MAX_RESP_RES,
+			   (uint32_t)device->max_qp_rd_atom, &responder_resources);
 	if (error == 0)
 		error = take_depth(from != NULL ? from->initiator_depth : RDMA_MAX_INIT_DEPTH,
 				   (uint32_t)device->max_qp_init_rd_atom, &initiator_depth);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The process's devices. The list holds those that are open. A search asks all daemons, one of
+ * which may be slow to answer or stopped: who finds the devices in the list does not wait for that.
+ */
 #include "rdmacm/rdma_objects.h"
 
 #include <errno.h>
@@ -6,16 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * After a search, the next one for a device that may be back waits so many times as long as that
+ * one took: a daemon that hangs costs a program that has other devices a tenth of its time at most.
+ */
+#define SEARCH_REST 9
+
+static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;	      /* throughout a search */
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;	      /* guards what follows */
 static struct rnic_cma_device *current_devices[RNIC_CMA_DEVICES_MAX]; /* by index */
 static uint32_t current_count;
-static uint32_t most_count; /* that there were at a time: fewer may come back */
+static uint32_t most_count;    /* that there were at a time: fewer may come back */
+static uint64_t searches;      /* that were begun */
+static uint64_t rest_until_ns; /* no search for a device that may be back before then */
 
 /*
- * A child of fork() opens devices of its own. Another thread of the parent may have held the lock.
+ * A child of fork() opens devices of its own. Another thread of the parent may have held the locks.
  */
 static void rdmacm_devices_forget(void)
 {
+	pthread_mutex_init(&search_lock, NULL);
 	pthread_mutex_init(&device_lock, NULL);
 	current_count = 0;
 }
@@ -62,61 +76,72 @@ free_device:
 	return error;
 }
 
-/* Whether the daemon still answers. */
-static bool rdmacm_devices_is_alive(struct rnic_cma_device *device)
-{
-	struct rnic_port_attributes port;
-
-	return rnic_native.query_port(device->native, &port) == 0;
-}
-
-/* A device that died stays as it is: the program may still hold objects that it made there. */
+/*
+ * Under device_lock. A device that died stays as it is: the program may still hold objects that it
+ * made there.
+ */
 static void leave_out_dead(void)
 {
 	uint32_t alive = 0;
 
 	for (uint32_t i = 0; i < current_count; i++)
-		if (rdmacm_devices_is_alive(current_devices[i]))
+		if (rnic_native.context_check(current_devices[i]->native) == 0)
 			current_devices[alive++] = current_devices[i];
 	current_count = alive;
 }
 
+/*
+ * Whether both are one device. Two daemons may have one GUID, and a device that came back is where
+ * another one was.
+ */
+static bool rdmacm_devices_is_same(struct ibv_device *one, struct ibv_device *other)
+{
+	return ibv_get_device_index(one) == ibv_get_device_index(other) &&
+	       ibv_get_device_guid(one) == ibv_get_device_guid(other);
+}
+
 static bool rdmacm_devices_has(struct ibv_device *listed)
 {
+	bool has = false;
+
+	pthread_mutex_lock(&device_lock);
 	for (uint32_t i = 0; i < current_count; i++)
-		if (ibv_get_device_guid(current_devices[i]->verbs->device) ==
-		    ibv_get_device_guid(listed))
-			return true;
-	return false;
+		has = has || rdmacm_devices_is_same(current_devices[i]->verbs->device, listed);
+	has = has || current_count == RNIC_CMA_DEVICES_MAX;
+	pthread_mutex_unlock(&device_lock);
+	return has;
 }
 
-static uint32_t rdmacm_devices_place(struct ibv_device *listed)
+static void rdmacm_devices_insert(struct rnic_cma_device *opened)
 {
+	const int index = ibv_get_device_index(opened->verbs->device);
 	uint32_t place = 0;
 
+	pthread_mutex_lock(&device_lock);
 	while (place < current_count &&
-	       ibv_get_device_index(current_devices[place]->verbs->device) <
-		       ibv_get_device_index(listed))
+	       ibv_get_device_index(current_devices[place]->verbs->device) < index)
 		place++;
-	return place;
-}
-
-static int open_new(struct ibv_device *listed)
-{
-	const uint32_t place = rdmacm_devices_place(listed);
-	struct rnic_cma_device *opened = NULL;
-	int error;
-
-	if (rdmacm_devices_has(listed) || current_count == RNIC_CMA_DEVICES_MAX)
-		return 0;
-	error = rdmacm_devices_open_device(listed, &opened);
-	if (error != 0)
-		return error;
 	memmove(&current_devices[place + 1], &current_devices[place],
 		(current_count - place) * sizeof(current_devices[0]));
 	current_devices[place] = opened;
 	current_count++;
-	return 0;
+	if (current_count > most_count)
+		most_count = current_count;
+	pthread_mutex_unlock(&device_lock);
+}
+
+/* Under search_lock, and so alone. */
+static int open_new(struct ibv_device *listed)
+{
+	struct rnic_cma_device *opened = NULL;
+	int error;
+
+	if (rdmacm_devices_has(listed))
+		return 0;
+	error = rdmacm_devices_open_device(listed, &opened);
+	if (error == 0)
+		rdmacm_devices_insert(opened);
+	return error;
 }
 
 /* A device that cannot be opened leaves the others. Its error counts when it is the only one. */
@@ -130,29 +155,72 @@ static int look_for_new(void)
 	for (struct ibv_device **device = devices; *device != NULL; device++)
 		error = open_new(*device);
 	ibv_free_device_list(devices);
-	if (current_count > most_count)
-		most_count = current_count;
-	return current_count > 0 ? 0 : error;
+	return error;
 }
 
-static int find_devices(bool must_look, struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX],
+/* Under search_lock. */
+static int search_and_rest(void)
+{
+	const uint64_t begun_ns = rnic_native.wait_now_ns();
+	const int error = look_for_new();
+	const uint64_t ended_ns = rnic_native.wait_now_ns();
+
+	pthread_mutex_lock(&device_lock);
+	rest_until_ns = ended_ns + SEARCH_REST * (ended_ns - begun_ns);
+	pthread_mutex_unlock(&device_lock);
+	return error;
+}
+
+/* Searches, unless another thread has begun a search after `begun` of them and ended it. */
+static int search_devices(uint64_t begun)
+{
+	bool must_search;
+	int error = 0;
+
+	pthread_mutex_lock(&search_lock);
+	pthread_mutex_lock(&device_lock);
+	must_search = searches == begun;
+	searches += must_search;
+	pthread_mutex_unlock(&device_lock);
+	if (must_search)
+		error = search_and_rest();
+	pthread_mutex_unlock(&search_lock);
+	return error;
+}
+
+/* Returns whether to search for more: there are none, or one that was lost may be back. */
+static bool copy_devices(struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX], uint32_t *count,
+			 uint64_t *begun)
+{
+	bool may_be_more;
+
+	pthread_mutex_lock(&device_lock);
+	leave_out_dead();
+	memcpy(devices, current_devices, current_count * sizeof(current_devices[0]));
+	*count = current_count;
+	*begun = searches;
+	may_be_more = current_count == 0 ||
+		      (current_count < most_count && rnic_native.wait_now_ns() >= rest_until_ns);
+	pthread_mutex_unlock(&device_lock);
+	return may_be_more;
+}
+
+static int find_devices(bool must_search, struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX],
 			uint32_t *count)
 {
+	uint64_t begun;
 	int error = check_native();
 
 	if (error != 0)
 		return error;
 	rnic_native.fork_list_add(&fork_entry);
-	pthread_mutex_lock(&device_lock);
-	leave_out_dead();
-	if (must_look || current_count == 0 || current_count < most_count)
-		error = look_for_new();
-	if (error == 0) {
-		memcpy(devices, current_devices, current_count * sizeof(current_devices[0]));
-		*count = current_count;
+	if (copy_devices(devices, count, &begun) || must_search) {
+		error = search_devices(begun);
+		copy_devices(devices, count, &begun);
 	}
-	pthread_mutex_unlock(&device_lock);
-	return error;
+	if (*count > 0)
+		return 0;
+	return error != 0 ? error : -ENODEV;
 }
 
 int rnic_cma_devices_get(struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX], uint32_t *count)

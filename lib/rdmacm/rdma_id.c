@@ -23,25 +23,11 @@ static struct rnic_cma_id *new_id(struct rnic_cma_channel *channel, void *contex
 
 static void free_id(struct rnic_cma_id *id)
 {
+	rnic_cma_free_natives(id);
 	rnic_cma_multicast_forget(id);
 	pthread_mutex_destroy(&id->groups_lock);
 	free(id->connect_data);
-	free(id->elsewhere);
 	free(id);
-}
-
-/* On the first device that is alive, until an address says on which. */
-static int create_native(struct rnic_cma_channel *channel, struct rnic_cma_id *id)
-{
-	int error = -ENODEV;
-
-	for (uint32_t i = 0; error == -ENODEV && i < channel->source_count; i++) {
-		id->device = channel->sources[i].device;
-		error = rnic_native.cm_create_id(
-			channel->sources[i].native, (enum rnic_port_space)id->public.ps,
-			(enum rnic_qp_type)id->public.qp_type, id, &id->native);
-	}
-	return error;
 }
 
 int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **created,
@@ -59,7 +45,7 @@ int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **c
 		goto destroy_channel;
 	}
 	id->is_synchronous = channel == NULL;
-	error = create_native(rnic_cma_channel(used), id);
+	error = rnic_cma_begin(id);
 	if (error != 0)
 		goto free_id;
 	rnic_cma_channel_enter(id);
@@ -104,6 +90,7 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
 	};
 	error = rnic_cma_take_event_place(id, event);
 	if (error != 0) {
+		id->native = NULL; /* the caller's */
 		free_id(id);
 		return error;
 	}
@@ -149,11 +136,10 @@ int rdma_destroy_id(struct rdma_cm_id *public)
 		rdma_ack_cm_event(public->event);
 		public->event = NULL;
 	}
-	error = rnic_native.cm_destroy_id(id->native);
+	error = rnic_cma_end(id);
 	if (error != 0)
 		return rnic_cma_result(error);
 	rnic_cma_channel_leave(id);
-	rnic_cma_leave_elsewhere(id);
 	if (id->is_synchronous)
 		rdma_destroy_event_channel(channel);
 	free_id(id);

@@ -13,6 +13,7 @@
 #include "rdmacm/rdma_interface.h"
 #include "verbs/ibv_native.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,8 +38,15 @@ struct rnic_cma_device {
 
 struct rnic_cma_source; /* rdma_sources.h */
 
+/*
+ * A channel lives as long as the program has it, an identifier reports there, or a thread waits
+ * there for an event. A program may destroy it while there are identifiers and threads.
+ */
 struct rnic_cma_channel {
 	struct rdma_event_channel public;
+	atomic_uint references;
+	atomic_bool is_destroyed; /* by the program */
+	pid_t owner;		  /* the process that made it, which a child of fork() is not */
 	struct rnic_cma_source *sources; /* one for each device */
 	uint32_t source_count;
 	atomic_uint next_source; /* to look at first */
@@ -55,18 +63,20 @@ struct rnic_cma_multicast {
 	bool is_attached; /* the identifier's queue pair receives it */
 };
 
-/* An identifier that any address of the host is bound to, on one more device. */
-struct rnic_cma_elsewhere {
+/* An identifier on a device. */
+struct rnic_cma_place {
+	struct rnic_cma_place *next;
 	struct rnic_cma_device *device;
 	struct rnic_cm_id *native;
 };
 
 struct rnic_cma_id {
 	struct rdma_cm_id public;
-	struct rnic_cma_device *device;
-	struct rnic_cm_id *native;
-	struct rnic_cma_elsewhere *elsewhere; /* on all other devices, or NULL */
-	uint32_t elsewhere_count;
+	/* Where it is; the channel's lock guards this against the thread that takes events. */
+	struct rnic_cma_device *device;	  /* NULL: nowhere yet */
+	struct rnic_cm_id *native;	  /* likewise */
+	struct rnic_cma_place *elsewhere; /* with any address: also on the other devices */
+	struct rnic_cma_place *ended;	  /* where it was, while events are not acknowledged */
 	bool is_bound;
 	bool is_placed; /* where its address, or its peer's, puts it; under the channel's lock */
 	struct {
@@ -116,6 +126,12 @@ static inline struct rnic_cma_channel *rnic_cma_channel(struct rdma_event_channe
 /* Negative errno to -1 with errno set; 0 stays 0. */
 int rnic_cma_result(int error);
 
+/* Whether the error of a call says that the device is lost: its daemon ended, or hangs. */
+static inline bool rnic_cma_is_loss(int error)
+{
+	return error == -ENODEV || error == -EIO || error == -ETIMEDOUT;
+}
+
 /* ---- rdma_devices.c ---- */
 
 /*
@@ -130,7 +146,10 @@ struct ibv_xrcd *rnic_cma_device_xrcd(struct rnic_cma_device *device);
 
 /* ---- rdma_channel.c ---- */
 
-/* Puts the identifier on its channel's list; takes it off once it has no removal to acknowledge. */
+/*
+ * Puts the identifier on its channel's list; takes it off once it has no removal to acknowledge,
+ * after which the channel may be gone.
+ */
 void rnic_cma_channel_enter(struct rnic_cma_id *id);
 void rnic_cma_channel_leave(struct rnic_cma_id *id);
 
@@ -159,6 +178,12 @@ int rnic_cma_take_event_place(struct rnic_cma_id *id, const struct rnic_cm_event
 /* ---- rdma_bind.c ---- */
 
 /*
+ * Where the channel of a new identifier hears of one device only, puts the identifier there. An
+ * error of rnic_cma_is_loss(): all devices are lost. Or errors of rnic_cm_create_id().
+ */
+int rnic_cma_begin(struct rnic_cma_id *id);
+
+/*
  * Binds the identifier: to the device that has the address, and any address on all devices. Errors
  * as of rnic_cm_bind().
  */
@@ -184,8 +209,11 @@ int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel)
 /* Sets an option on all devices of the identifier, and on those that it comes to later. */
 int rnic_cma_set_option(struct rnic_cma_id *id, enum rnic_cm_option option, uint32_t value);
 
-/* Ends the identifier on all devices but its own. */
-void rnic_cma_leave_elsewhere(struct rnic_cma_id *id);
+/* Ends the identifier on all its devices. Errors as of rnic_cm_end_id(). */
+int rnic_cma_end(struct rnic_cma_id *id);
+
+/* Frees what has ended, once all events are acknowledged. */
+void rnic_cma_free_natives(struct rnic_cma_id *id);
 
 /* ---- rdma_route.c ---- */
 

@@ -2,8 +2,8 @@
 /*
  * Where a channel hears of connections: one channel of the native connection manager for each
  * device. Of one device, its descriptor is the channel's. Of several, the channel's descriptor is
- * an epoll instance that watches theirs, and a program polls it and makes it non-blocking as it
- * would a kernel's.
+ * an epoll instance that watches all of them, and a program polls it and makes it non-blocking as
+ * it would a kernel's.
  */
 #include "rdmacm/rdma_sources.h"
 
@@ -19,66 +19,112 @@ static bool has_several(const struct rnic_cma_channel *channel)
 	return channel->source_count > 1;
 }
 
+static int watch(const struct rnic_cma_channel *channel, int fd, uint32_t events)
+{
+	struct epoll_event wanted = {.events = events};
+
+	return epoll_ctl(channel->public.fd, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
+}
+
+/* A child of fork() shares the epoll instance with its parent, who goes on watching. */
+static void forget(const struct rnic_cma_channel *channel, int fd)
+{
+	if (channel->owner == getpid())
+		epoll_ctl(channel->public.fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/* Of a source that is not open, the loss of its device is all there is to watch. */
+static int watch_device(const struct rnic_cma_channel *channel,
+			const struct rnic_cma_source *source)
+{
+	return watch(channel, rnic_native.context_loss_fd(source->device->native), EPOLLRDHUP);
+}
+
+static void forget_device(const struct rnic_cma_channel *channel,
+			  const struct rnic_cma_source *source)
+{
+	forget(channel, rnic_native.context_loss_fd(source->device->native));
+}
+
 /* The source's own descriptor never blocks: nobody waits for one device alone. */
-static int watch_source(const struct rnic_cma_channel *channel, struct rnic_cma_source *source)
+static int watch_native(const struct rnic_cma_channel *channel,
+			const struct rnic_cm_channel *native)
 {
-	struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = source};
-	const int fd = rnic_native.cm_channel_fd(source->native);
+	const int fd = rnic_native.cm_channel_fd(native);
 
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
-	    epoll_ctl(channel->public.fd, EPOLL_CTL_ADD, fd, &wanted) != 0)
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
 		return -errno;
-	return 0;
+	return watch(channel, fd, EPOLLIN);
 }
 
-static void forget_source(const struct rnic_cma_channel *channel, struct rnic_cma_source *source)
+/* Under `opening`. */
+static int open_native(const struct rnic_cma_channel *channel, struct rnic_cma_source *source)
 {
-	epoll_ctl(channel->public.fd, EPOLL_CTL_DEL, rnic_native.cm_channel_fd(source->native),
-		  NULL);
-}
+	struct rnic_cm_channel *native;
+	int error = rnic_native.cm_create_channel(source->device->native, &native);
 
-/* A device that was just lost is left out; -ENODEV: all were. */
-static int open_sources(struct rnic_cma_channel *channel, struct rnic_cma_device *const devices[],
-			uint32_t count)
-{
-	int error = -ENODEV;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct rnic_cma_source *source = &channel->sources[channel->source_count];
-
-		error = rnic_native.cm_create_channel(devices[i]->native, &source->native);
-		if (error == 0) {
-			source->device = devices[i];
-			channel->source_count++;
-		} else if (error != -ENODEV && error != -EIO) {
-			return error;
-		}
+	if (error == 0 && has_several(channel)) {
+		error = watch_native(channel, native);
+		if (error == 0)
+			forget_device(channel, source);
+		else
+			rnic_native.cm_destroy_channel(native);
 	}
-	return channel->source_count > 0 ? 0 : error;
+	if (error == 0)
+		atomic_store(&source->native, native);
+	return error;
 }
 
-static int make_descriptor(struct rnic_cma_channel *channel)
+int rnic_cma_source_open(const struct rnic_cma_channel *channel, struct rnic_cma_source *source)
+{
+	int error;
+
+	if (atomic_load(&source->native) != NULL)
+		return 0;
+	/* In a child of fork() nobody may ever unlock `opening`, but the device is lost. */
+	error = rnic_native.context_check(source->device->native);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&source->opening);
+	if (atomic_load(&source->native) == NULL)
+		error = open_native(channel, source);
+	pthread_mutex_unlock(&source->opening);
+	return error;
+}
+
+/* Of one device, the descriptor of its source is the channel's. */
+static int use_only_source(struct rnic_cma_channel *channel)
+{
+	int error = rnic_cma_source_open(channel, &channel->sources[0]);
+
+	if (error == 0)
+		channel->public.fd = rnic_native.cm_channel_fd(channel->sources[0].native);
+	return error;
+}
+
+static int watch_devices(struct rnic_cma_channel *channel)
 {
 	int error = 0;
 
-	if (!has_several(channel)) {
-		channel->public.fd = rnic_native.cm_channel_fd(channel->sources[0].native);
-		return 0;
-	}
 	channel->public.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (channel->public.fd < 0)
 		return -errno;
 	for (uint32_t i = 0; error == 0 && i < channel->source_count; i++)
-		error = watch_source(channel, &channel->sources[i]);
+		error = watch_device(channel, &channel->sources[i]);
 	if (error != 0)
 		close(channel->public.fd);
 	return error;
 }
 
-static void destroy_sources(struct rnic_cma_channel *channel)
+static void free_sources(struct rnic_cma_channel *channel)
 {
-	while (channel->source_count > 0)
-		rnic_native.cm_destroy_channel(channel->sources[--channel->source_count].native);
+	for (uint32_t i = 0; i < channel->source_count; i++) {
+		struct rnic_cm_channel *native = atomic_load(&channel->sources[i].native);
+
+		if (native != NULL)
+			rnic_native.cm_destroy_channel(native);
+		pthread_mutex_destroy(&channel->sources[i].opening);
+	}
 	free(channel->sources);
 }
 
@@ -93,33 +139,23 @@ int rnic_cma_sources_open(struct rnic_cma_channel *channel)
 	channel->sources = calloc(count, sizeof(*channel->sources));
 	if (channel->sources == NULL)
 		return -ENOMEM;
-	error = open_sources(channel, devices, count);
-	if (error == 0)
-		error = make_descriptor(channel);
+	channel->owner = getpid();
+	channel->source_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		channel->sources[i].device = devices[i];
+		pthread_mutex_init(&channel->sources[i].opening, NULL);
+	}
+	error = has_several(channel) ? watch_devices(channel) : use_only_source(channel);
 	if (error != 0)
-		destroy_sources(channel);
+		free_sources(channel);
 	return error;
 }
 
-/*
- * A thread may still wait at the descriptor, and goes on waiting as with a kernel's: what it waits
- * for is taken away before anything changes there.
- */
-int rnic_cma_sources_close(struct rnic_cma_channel *channel)
+void rnic_cma_sources_close(struct rnic_cma_channel *channel)
 {
-	int error = 0;
-
-	if (!has_several(channel)) {
-		error = rnic_native.cm_destroy_channel(channel->sources[0].native);
-		if (error == 0)
-			free(channel->sources);
-		return error;
-	}
-	for (uint32_t i = 0; i < channel->source_count; i++)
-		forget_source(channel, &channel->sources[i]);
-	close(channel->public.fd);
-	destroy_sources(channel);
-	return 0;
+	if (has_several(channel))
+		close(channel->public.fd);
+	free_sources(channel);
 }
 
 struct rnic_cma_source *rnic_cma_source_of(struct rnic_cma_channel *channel,
@@ -133,10 +169,19 @@ struct rnic_cma_source *rnic_cma_source_of(struct rnic_cma_channel *channel,
 
 bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_source *source)
 {
-	if (!has_several(channel) || atomic_exchange(&source->is_drained, true))
+	struct rnic_cm_channel *native = atomic_load(&source->native);
+	bool are_left = false;
+
+	if (!has_several(channel))
 		return false;
-	forget_source(channel, source);
-	return true;
+	if (!atomic_exchange(&source->is_drained, true)) {
+		forget_device(channel, source);
+		if (native != NULL)
+			forget(channel, rnic_native.cm_channel_fd(native));
+	}
+	for (uint32_t i = 0; i < channel->source_count; i++)
+		are_left = are_left || !atomic_load(&channel->sources[i].is_drained);
+	return are_left;
 }
 
 /* -EAGAIN: the program does not want to wait. */
@@ -147,6 +192,18 @@ static int await_sources(const struct rnic_cma_channel *channel)
 	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0)
 		return -EAGAIN;
 	return poll(&ready, 1, -1) < 0 ? -errno : 0;
+}
+
+/* -EAGAIN: the source has no event, or is not open. */
+static int look_at_source(const struct rnic_cma_source *source, struct rnic_cm_event *event)
+{
+	struct rnic_cm_channel *native = atomic_load(&source->native);
+	int error;
+
+	if (native != NULL)
+		return rnic_native.cm_get_event(native, event);
+	error = rnic_native.context_check(source->device->native);
+	return error != 0 ? error : -EAGAIN;
 }
 
 /* Looks at all sources, at another one first each time. -EAGAIN: none has an event. */
@@ -160,7 +217,7 @@ static int look_at_sources(struct rnic_cma_channel *channel, struct rnic_cm_even
 		*source = &channel->sources[(first + i) % channel->source_count];
 		if (atomic_load(&(*source)->is_drained))
 			continue;
-		error = rnic_native.cm_get_event((*source)->native, event);
+		error = look_at_source(*source, event);
 		if (error != -EAGAIN)
 			return error;
 	}

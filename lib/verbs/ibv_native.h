@@ -4,14 +4,16 @@
  * code once. librdmacm calls nothing else of that code, and uses the native context of a context of
  * libibverbs.
  *
- * The symbol's version node is RNIC_PRIVATE_1. The number rises with every change of the table. The
+ * The symbol's version node is RNIC_PRIVATE_2. The number rises with every change of the table. The
  * loader then refuses a pair of libraries that do not belong together and names the node, also
  * where it finds another vendor's libibverbs. `bytes` is for builds in between.
  */
 #ifndef LIB_VERBS_IBV_NATIVE_H
 #define LIB_VERBS_IBV_NATIVE_H
 
+#include "native/drop_in_calls.h"
 #include "native/fork_list.h"
+#include "native/rnic_wait.h"
 
 #include <rnic/rnic_cm.h>
 
@@ -35,8 +37,10 @@ struct ibv_qp_attr;
 	X(cm_destroy_channel)                                                                      \
 	X(cm_destroy_id)                                                                           \
 	X(cm_disconnect)                                                                           \
+	X(cm_end_id)                                                                               \
 	X(cm_establish)                                                                            \
 	X(cm_get_event)                                                                            \
+	X(cm_has_open_events)                                                                      \
 	X(cm_join_mcast)                                                                           \
 	X(cm_leave_mcast)                                                                          \
 	X(cm_listen)                                                                               \
@@ -50,8 +54,11 @@ struct ibv_qp_attr;
 	X(cm_set_option)                                                                           \
 	X(cm_set_user)                                                                             \
 	X(cm_user)                                                                                 \
+	X(context_check)                                                                           \
+	X(context_loss_fd)                                                                         \
 	X(fork_list_add)                                                                           \
-	X(query_port)
+	X(wait_for_end_of_process)                                                                 \
+	X(wait_now_ns)
 
 struct rnic_native_table {
 	uint64_t bytes; /* of the table, as libibverbs was built */

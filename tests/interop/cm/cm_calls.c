@@ -183,6 +183,23 @@ static void test_listener_ends_with_requests(void **state)
 	cm_ends_destroy(&ends);
 }
 
+/* With their channel the identifiers end, as a kernel's do, and their peer is told. */
+static void test_channel_ends_with_identifiers(void **state)
+{
+	struct cm_ends ends;
+
+	(void)state;
+	cm_ends_create(&ends);
+	ask(&ends, 1);
+	assert_int_equal(answer(&ends, 1), 0);
+	cm_ends_expect_standing(&ends);
+	rdma_destroy_event_channel(ends.server_events);
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
+	ends.server_events = rdma_create_event_channel();
+	assert_non_null(ends.server_events);
+	cm_ends_destroy(&ends);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +208,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_accept_again, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_events_migrate, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_listener_ends_with_requests, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_channel_ends_with_identifiers, cm_ends_set_limit),
 	};
 
 	if (cm_ends_find_device(argc, argv) != 0)

@@ -2,8 +2,8 @@
 /*
  * librdmacm with several devices: cm_devices ADDRESS... with the address of each device, in the
  * order of the devices. An identifier is on the device of its address; a listener on any address is
- * on all of them. At the end the program says "lose 1" and waits for a line: the daemon of the
- * second device is to end meanwhile.
+ * on all of them. The program says "stop 1", "continue 1" and at the end "lose 1", and each time
+ * waits for a line: the daemon of the second device is to stop, to go on and to end meanwhile.
  */
 #include "unit_test.h"
 
@@ -12,11 +12,17 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DEVICES_MAX 8
-#define WAIT_MS	    10000
+#define DEVICES_MAX	   8
+#define WAIT_MS		   10000
+#define PATIENCE_SEC	   60
+#define STILL_WAITING_NSEC 200000000
 
 static uint32_t device_count;
 static struct sockaddr_in addresses[DEVICES_MAX];
@@ -45,6 +51,24 @@ static struct sockaddr *address_of(uint32_t device, uint16_t port)
 	address = addresses[device];
 	address.sin_port = port;
 	return (struct sockaddr *)&address;
+}
+
+/* Asks whoever runs this program to do something to a daemon. */
+static void ask_for(const char *what)
+{
+	char line[16];
+
+	printf("%s\n", what);
+	fflush(stdout);
+	assert_non_null(fgets(line, sizeof(line), stdin));
+}
+
+/* A call that waits for ever ends the program. */
+static int set_limit(void **state)
+{
+	(void)state;
+	alarm(PATIENCE_SEC);
+	return 0;
 }
 
 /* The next event within the time, or the test fails. The caller acknowledges it. */
@@ -253,6 +277,151 @@ static void test_waiting(void **state)
 	rdma_destroy_event_channel(channel);
 }
 
+/*
+ * An identifier that no device can lead to its peer tries another peer, by another device, while
+ * the program still has the event that said so.
+ */
+static void test_resolved_again(void **state)
+{
+	struct rdma_event_channel *channel = make_channel();
+	struct sockaddr_in6 nowhere = {.sin6_family = AF_INET6, .sin6_port = htons(7)};
+	const uint32_t last = device_count - 1;
+	struct rdma_cm_id *id = make_id(channel);
+	struct rdma_cm_event *failure;
+
+	(void)state;
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8::1", &nowhere.sin6_addr), 1);
+	assert_int_equal(rdma_resolve_addr(id, NULL, (struct sockaddr *)&nowhere, WAIT_MS), 0);
+	assert_int_equal(rdma_get_cm_event(channel, &failure), 0);
+	assert_int_equal(failure->event, RDMA_CM_EVENT_ADDR_ERROR);
+	assert_ptr_equal(failure->id, id);
+	assert_int_equal(rdma_resolve_addr(id, NULL, address_of(last, 7), WAIT_MS), 0);
+	assert_int_equal(rdma_ack_cm_event(failure), 0);
+	expect_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_ptr_equal(id->verbs, contexts[last]);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(channel);
+}
+
+/* What a child does to the channel that it has from its parent changes nothing for the parent. */
+static void test_child_of_fork(void **state)
+{
+	struct rdma_event_channel *channel = make_channel();
+	struct rdma_cm_id *id = make_id(channel);
+	struct sockaddr_in source = addresses[1];
+	struct rdma_cm_event *event;
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&source), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		const bool is_told = rdma_get_cm_event(channel, &event) == 0 &&
+				     event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+				     rdma_ack_cm_event(event) == 0 &&
+				     rdma_get_cm_event(channel, &event) != 0 && errno == ENODEV;
+
+		rdma_destroy_id(id);
+		rdma_destroy_event_channel(channel);
+		_exit(is_told ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(rdma_resolve_addr(id, NULL, address_of(2, 7), WAIT_MS), 0);
+	expect_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(channel);
+}
+
+static void *take_events(void *channel)
+{
+	struct rdma_cm_event *event;
+
+	while (rdma_get_cm_event(channel, &event) == 0)
+		rdma_ack_cm_event(event);
+	return NULL;
+}
+
+static bool goes_on_waiting(pthread_t thread)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += STILL_WAITING_NSEC;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT;
+}
+
+/*
+ * A program that destroys a channel where a thread still waits, and that still has identifiers. The
+ * thread goes on waiting to the end of the program, as at a kernel's channel, and the identifiers
+ * let go of their ports.
+ */
+static void test_destroyed_in_use(void **state)
+{
+	struct rdma_event_channel *channel = make_channel(), *other = make_channel();
+	struct rdma_cm_id *listener = listen_on_all(channel), *bound = make_id(channel);
+	struct rdma_cm_id *unbound = make_id(channel), *second = make_id(other);
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	pthread_t waiter;
+
+	(void)state;
+	assert_int_equal(rdma_bind_addr(bound, address_of(1, 0)), 0);
+	any.sin_port = rdma_get_src_port(listener);
+	assert_int_equal(pthread_create(&waiter, NULL, take_events, channel), 0);
+	assert_true(goes_on_waiting(waiter));
+	rdma_destroy_event_channel(channel);
+	assert_int_equal(rdma_bind_addr(second, (struct sockaddr *)&any), 0);
+	assert_int_equal(rdma_destroy_id(second), 0);
+	assert_int_equal(rdma_destroy_id(listener), 0);
+	assert_int_equal(rdma_destroy_id(bound), 0);
+	assert_int_equal(rdma_destroy_id(unbound), 0);
+	rdma_destroy_event_channel(other);
+	assert_true(goes_on_waiting(waiter));
+}
+
+static void *count_devices(void *context)
+{
+	rdma_free_devices(rdma_get_devices(context));
+	return NULL;
+}
+
+/*
+ * A daemon that does not answer keeps nobody waiting who wants another device, also while a thread
+ * asks for all devices and waits for that daemon.
+ */
+static void test_stopped_device(void **state)
+{
+	struct rdma_event_channel *requests = make_channel(), *channel;
+	struct rdma_cm_id *listener, *ends[2];
+	pthread_t asker;
+	int count;
+
+	(void)state;
+	ask_for("stop 1");
+	assert_int_equal(pthread_create(&asker, NULL, count_devices, &count), 0);
+	assert_true(goes_on_waiting(asker));
+	channel = make_channel();
+	listener = make_id(requests);
+	assert_int_equal(rdma_bind_addr(listener, address_of(2, 0)), 0);
+	assert_int_equal(rdma_listen(listener, 8), 0);
+	connect_between(requests, listener, 0, 2, ends);
+	close_between(requests, ends);
+	assert_int_equal(rdma_destroy_id(listener), 0);
+	assert_true(goes_on_waiting(asker));
+	ask_for("continue 1");
+	assert_int_equal(pthread_join(asker, NULL), 0);
+	assert_int_equal(count, device_count);
+	listener = make_id(channel);
+	assert_int_equal(rdma_bind_addr(listener, address_of(1, 0)), 0);
+	assert_int_equal(rdma_destroy_id(listener), 0);
+	rdma_destroy_event_channel(channel);
+	rdma_destroy_event_channel(requests);
+}
+
 /* The second device goes: its identifiers are told, and nobody else. */
 static void test_lost_device(void **state)
 {
@@ -261,15 +430,12 @@ static void test_lost_device(void **state)
 	struct rdma_cm_id *bound = make_id(others), *kept = make_id(others), *fresh;
 	struct pollfd ready = {.fd = others->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
-	char line[16];
 	int count;
 
 	(void)state;
 	assert_int_equal(rdma_bind_addr(bound, address_of(1, 0)), 0);
 	assert_int_equal(rdma_bind_addr(kept, address_of(0, 0)), 0);
-	printf("lose 1\n");
-	fflush(stdout);
-	assert_non_null(fgets(line, sizeof(line), stdin));
+	ask_for("lose 1");
 	event = next_event(others, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	assert_ptr_equal(event->id, bound);
 	rdma_ack_cm_event(event);
@@ -298,12 +464,16 @@ static void test_lost_device(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_bound_address),
-		cmocka_unit_test(test_resolved_address),
-		cmocka_unit_test(test_listener_on_all),
-		cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_lost_device),
+		cmocka_unit_test_setup(test_list, set_limit),
+		cmocka_unit_test_setup(test_bound_address, set_limit),
+		cmocka_unit_test_setup(test_resolved_address, set_limit),
+		cmocka_unit_test_setup(test_listener_on_all, set_limit),
+		cmocka_unit_test_setup(test_waiting, set_limit),
+		cmocka_unit_test_setup(test_resolved_again, set_limit),
+		cmocka_unit_test_setup(test_child_of_fork, set_limit),
+		cmocka_unit_test_setup(test_destroyed_in_use, set_limit),
+		cmocka_unit_test_setup(test_stopped_device, set_limit),
+		cmocka_unit_test_setup(test_lost_device, set_limit),
 	};
 
 	device_count = (uint32_t)argc - 1;

@@ -16,25 +16,42 @@ done
 
 echo "# the calls"
 mkfifo "$WORK/answers"
-(exec timeout 120 "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" "$BUILD/tests/cm_devices" \
+(exec timeout 200 "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" "$BUILD/tests/cm_devices" \
 	"${side_address[@]}" <"$WORK/answers" >"$WORK/program" 2>&1) &
 program=$!
 own $program
 exec {answers}>"$WORK/answers"
 
+# asks_or_ended WHAT: the program wants that to happen to a daemon.
 asks_or_ended() {
-	has_ended $program || grep -q "^lose 1" "$WORK/program"
+	has_ended $program || grep -qx "$1" "$WORK/program"
 }
-wait_for 60 asks_or_ended
-own_family 1
-signal_process KILL "${side_pid[1]}"
-wait "${side_pid[1]}"
-wait_for 10 family_has_ended
-echo lost >&"$answers"
+
+# serve WHAT COMMAND...: does it when the program asks for it.
+serve() {
+	wait_for 100 asks_or_ended "$1"
+	if ! has_ended $program; then
+		"${@:2}"
+		echo "did $1" >&"$answers"
+	fi
+}
+
+# lose SIDE: its daemon ends, and its device with it.
+is_lost=false
+lose() {
+	is_lost=true
+	own_family "$1"
+	signal_process KILL "${side_pid[$1]}"
+	wait "${side_pid[$1]}"
+	wait_for 10 family_has_ended
+}
+serve "stop 1" signal_process STOP "${side_pid[1]}"
+serve "continue 1" signal_process CONT "${side_pid[1]}"
+serve "lose 1" lose 1
 expect_end 30 $program 0 cm_devices "$WORK/program"
 exec {answers}>&-
 grep -E "^\[ +(OK|FAILED)" "$WORK/program"
-daemon_restart 1
+if $is_lost; then daemon_restart 1; fi
 
 # rping_on NUMBER: a server on all devices, and a client on the first one that names the address of
 # another one.

@@ -109,12 +109,14 @@ tell() {
 	await "done $1"
 }
 
-# program_start: the program opens the devices of all sockets.
+# program_start [LAUNCHER...]: the program opens its devices, by default those of all sockets.
 mkfifo "$WORK/commands"
 program_start() {
+	local launcher=("$@")
+	[ $# -gt 0 ] || launcher=("$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}")
 	: >"$WORK/program"
-	(exec "$BIN/rnic-run" --no-daemon "${all[@]}" "${direct[@]}" \
-		"$BUILD/tests/several_devices" <"$WORK/commands" >>"$WORK/program" 2>&1) &
+	(exec "${launcher[@]}" "$BUILD/tests/several_devices" <"$WORK/commands" \
+		>>"$WORK/program" 2>&1) &
 	program=$!
 	own $program
 	exec {commands}>"$WORK/commands"
@@ -169,8 +171,11 @@ check "traffic goes on" tell traffic
 check "between the others" test "$(grep -c '^traffic .* equal$' "$WORK/program")" -eq $((count - 2))
 check "which report nothing" test "$(grep -c '^event ' "$WORK/program")" -eq 0
 check "the list goes on" tell list
-check "without them, under the same names" test \
-	"$(sed -n 's/^device \([^ ]*\).*/\1/p' "$WORK/program" | tr '\n' ' ')" = \
+# names: of the devices that were listed.
+names() {
+	sed -n 's/^device \([^ ]*\).*/\1/p' "$WORK/program" | tr '\n' ' '
+}
+check "without them, under the same names" test "$(names)" = \
 	"rnic0 rnic1 rnic2 rnic4 rnic6 rnic7 "
 check "a directory has them no more" test \
 	"$(RNIC_SOCKET=$WORK/sockets "$BIN/rnic-run" --no-daemon ibv_devices 2>&1 |
@@ -184,6 +189,16 @@ check "its device is there again" tell list
 check "and to be seen again" wait_for 10 grep -qx "back rnic3" "$WORK/looker"
 expect_end 10 $looker 0 "the program that looks" "$WORK/looker"
 check "and all are" test "$(grep -c '^device ' "$WORK/program")" -eq $count
+program_end
+
+echo "# a directory where sockets come and go"
+program_start env RNIC_SOCKET="$WORK/sockets"
+rm "$WORK/sockets/0.sock" "$WORK/sockets/3.sock"
+check "two go" tell list
+check "the others keep their names" test "$(names)" = "rnic1 rnic2 rnic4 rnic5 rnic6 rnic7 "
+ln -s "${side_socket[0]}" "$WORK/sockets/0.sock"
+check "one comes back" tell list
+check "and has its name" test "$(names)" = "rnic0 rnic1 rnic2 rnic4 rnic5 rnic6 rnic7 "
 program_end
 
 echo "# perftest on chosen devices"

@@ -2,6 +2,7 @@
 /* Channels of the connection manager: threads that wait there for events. */
 #include "fake_session.h"
 
+#include "native/drop_in_calls.h"
 #include "native/rnic_cm_objects.h"
 #include "unit_test.h"
 
@@ -279,6 +280,26 @@ static void test_events_of_a_destroyed_identifier_are_void(void **state)
 	assert_int_equal(bench->taken, 3);
 }
 
+/* Who ends an identifier may be the one who has its event. The daemon hears of the end once. */
+static void test_ending_waits_for_no_event(void **state)
+{
+	struct bench *bench = *state;
+	struct rnic_cm_event event;
+
+	tell(bench, RNIC_CM_ADDR_ERROR, FIRST_SLOT, 0);
+	tell(bench, RNIC_CM_ADDR_ERROR, FIRST_SLOT, 0);
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), 0);
+	assert_int_equal(rnic_cm_end_id(bench->first), 0);
+	assert_false(looks_ready(bench));
+	assert_true(rnic_cm_has_open_events(bench->first));
+	rnic_cm_ack_event(&event);
+	assert_false(rnic_cm_has_open_events(bench->first));
+	assert_int_equal(rnic_cm_end_id(bench->first), 0);
+	assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
+	bench->first = NULL;
+	assert_int_equal(bench->operations[RNIC_CTL_CM_DESTROY_ID], 1);
+}
+
 /* A request for more that fails is made again. */
 static void test_asking_for_others_again(void **state)
 {
@@ -372,6 +393,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_last_event_asks_for_others, start, stop),
 		cmocka_unit_test_setup_teardown(test_events_of_a_destroyed_identifier_are_void,
 						start, stop),
+		cmocka_unit_test_setup_teardown(test_ending_waits_for_no_event, start, stop),
 		cmocka_unit_test_setup_teardown(test_asking_for_others_again, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_lost_link_drops_no_event, start, stop),
 		cmocka_unit_test_setup_teardown(test_events_of_a_moved_identifier_are_void, start,

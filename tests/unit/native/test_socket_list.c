@@ -84,6 +84,52 @@ static void test_directory(void **state)
 		put_file(others[i], false);
 }
 
+static void listed_are(struct rnic_socket_list *list, const char *text)
+{
+	list->count = list->found = 0;
+	assert_int_equal(rnic_socket_list_add(list, text), 0);
+}
+
+/* A directory's sockets come and go; those that stay keep their places. */
+static void test_places(void **state)
+{
+	struct rnic_socket_list places = {0}, listed;
+
+	(void)state;
+	listed_are(&listed, "/a:/c:/d");
+	rnic_socket_list_keep_places(&places, &listed);
+	listed_are(&listed, "/b:/d");
+	rnic_socket_list_keep_places(&places, &listed);
+	assert_int_equal(places.count, 4);
+	assert_string_equal(places.paths[2], "/d");
+	assert_string_equal(places.paths[3], "/b");
+	listed_are(&listed, "/a:/b");
+	rnic_socket_list_keep_places(&places, &listed);
+	assert_string_equal(places.paths[0], "/a");
+	assert_int_equal(places.count, 4);
+	/* The program names other sockets. */
+	listed_are(&listed, "/x");
+	rnic_socket_list_keep_places(&places, &listed);
+	assert_int_equal(places.count, 1);
+	assert_string_equal(places.paths[0], "/x");
+}
+
+static void test_places_run_out(void **state)
+{
+	struct rnic_socket_list places = {0}, listed;
+	char text[32];
+
+	(void)state;
+	for (unsigned i = 0; i <= RNIC_SOCKETS_MAX; i++) {
+		snprintf(text, sizeof(text), "/stays:/goes%u", i);
+		listed_are(&listed, text);
+		rnic_socket_list_keep_places(&places, &listed);
+	}
+	assert_int_equal(places.count, RNIC_SOCKETS_MAX);
+	assert_string_equal(places.paths[0], "/stays");
+	assert_true(rnic_socket_list_has(&places, text + strlen("/stays:")));
+}
+
 static void test_limits(void **state)
 {
 	char text[RNIC_SOCKETS_MAX * 8 + 16], too_long[RNIC_SOCKET_PATH_BYTES + 1];
@@ -108,8 +154,8 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_several), cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_places),	cmocka_unit_test(test_places_run_out),
 		cmocka_unit_test(test_limits),
 	};
 
