@@ -29,7 +29,7 @@ static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
  * Sleeps while the program takes the turns. A thread that waits for an event wakes this one when it
  * stops waiting: until then there is nothing to look for.
  */
-static void direct_await_lease(struct rnic_direct *device)
+static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
 {
 	struct pollfd wakes[] = {
 		{.fd = device->stop_fd, .events = POLLIN},
@@ -39,7 +39,7 @@ static void direct_await_lease(struct rnic_direct *device)
 	device->is_leased = true;
 	device->lease_timer.armed_ns = UINT64_MAX;
 	if (!device->has_waiter)
-		direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
+		direct_arm(device, now_ns);
 	pthread_mutex_unlock(&device->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
 	pthread_mutex_lock(&device->lock);
@@ -59,7 +59,7 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
 		return false;
 	if (device_half_prepare_sleep(device->half)) {
-		direct_arm_timer(device, now_ns);
+		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
 		card_writer_refresh(&device->process.card, device->half, now_ns);
 		pthread_mutex_unlock(&device->lock);
@@ -109,10 +109,11 @@ static void *direct_run(void *context)
 
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_stopping) {
+		const uint64_t now_ns = clock_now_ns();
 		bool should_yield;
 
-		if (direct_is_leased(device, clock_now_ns())) {
-			direct_await_lease(device);
+		if (direct_is_leased(device, now_ns)) {
+			direct_await_lease(device, now_ns);
 			after_lease = true;
 			continue;
 		}

@@ -11,7 +11,9 @@
  * be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
- * and on its event, and what arrives wakes one thread. The lease lasts as long.
+ * and on its event, and what arrives wakes one thread. The lease lasts as long. Further threads
+ * that wait for events are bystanders: they sleep on their events alone. Beside them there is no
+ * lease, for nobody else would take the turns that they wait for.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
@@ -57,16 +59,17 @@ struct rnic_direct {
 	pthread_mutex_t lock; /* guards all but `waiting` and what never changes */
 	atomic_uint waiting;  /* threads of the program that want the lock */
 	pthread_t thread;
-	uint64_t lease_ns;  /* until then the program takes the turns */
-	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
-	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
-	uint32_t posts;	    /* that wait for a turn */
-	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
-	uint32_t misses;    /* turns after a lease that received, in a row */
-	uint32_t takes;	    /* turns of the program that received while the thread keeps watch */
-	bool is_watching;   /* the thread keeps watch: there are no leases */
-	bool has_waiter;    /* a thread of the program is in direct_device_await() */
-	bool is_leased;	    /* the device's thread sleeps on the lease, until `lease_timer` fires */
+	uint64_t lease_ns;   /* until then the program takes the turns */
+	uint64_t posted_ns;  /* time of the latest post, when no turn came after it; else 0 */
+	uint64_t due_ns;     /* when the first of `posts` is to have its turn */
+	uint32_t posts;	     /* that wait for a turn */
+	uint32_t burst;	     /* posts in a row with DIRECT_BURST_NS between two at most */
+	uint32_t misses;     /* turns after a lease that received, in a row */
+	uint32_t takes;	     /* turns of the program that received while the thread keeps watch */
+	bool is_watching;    /* the thread keeps watch: there are no leases */
+	bool has_waiter;     /* a thread of the program waits for an event and takes the turns */
+	uint32_t bystanders; /* threads that wait for an event and take no turns */
+	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
 	int link_fd;
 	int epoll_fd;
 	struct wake_timer timer;
@@ -106,11 +109,11 @@ void direct_stop_thread(struct rnic_direct *device);
  */
 uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 
-/* Arms the timer for that time or earlier. */
-void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns);
+/* Arms the timer that wakes the sleeping thread, at that time or earlier. */
+void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
-/* Wakes the device's thread from the sleep on the lease, then or earlier. */
-void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns);
+/* Leaves the turns to the program for a while. */
+void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
 
 /* Runs a turn. The second one returns whether datagrams came. */
 void direct_turn(struct rnic_direct *device, uint64_t now_ns);
