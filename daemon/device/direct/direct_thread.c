@@ -61,10 +61,12 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
+		direct_tell(device, now_ns);
 		card_writer_refresh(&device->process.card, device->half, now_ns);
 		pthread_mutex_unlock(&device->lock);
 		epoll_wait(device->epoll_fd, &event, 1, -1);
 		pthread_mutex_lock(&device->lock);
+		device->has_news = true;
 		is_asleep = true;
 	}
 	device_half_withdraw_sleep(device->half);
@@ -86,20 +88,37 @@ static void direct_note_arrivals(struct rnic_direct *device, bool has_received, 
 	}
 }
 
+/*
+ * A thread that polls and yields meets what arrives without a wake-up. Where another thread
+ * computes on the same core, a yield costs a time slice, and a sleep is better.
+ */
+static bool direct_is_spinning(const struct rnic_direct *device, uint64_t now_ns)
+{
+	return now_ns - device->active_ns < DIRECT_SPIN_NS &&
+	       rnic_yield_backoff_is_returned(&device->backoff, now_ns);
+}
+
+static void direct_yield(struct rnic_direct *device)
+{
+	const uint64_t began_ns = clock_now_ns();
+
+	sched_yield();
+	rnic_yield_backoff_note(&device->backoff, began_ns, clock_now_ns());
+}
+
 /* One step of the thread, under the lock. Returns whether it should let others run. */
 static bool direct_step(struct rnic_direct *device, bool after_lease)
 {
 	const uint64_t now_ns = clock_now_ns();
-	bool is_active;
+	const bool has_received = direct_turn_receives(device, now_ns);
+	const bool is_active = device->active_ns == now_ns;
 
-	direct_note_arrivals(device, direct_turn_receives(device, now_ns), after_lease);
-	is_active = device->active_ns == now_ns;
-	if (!is_active || now_ns - device->looked_ns >= DIRECT_LOOK_NS)
-		if (direct_look(device, now_ns))
-			device->active_ns = now_ns;
+	direct_note_arrivals(device, has_received, after_lease);
+	if (direct_should_look(device, has_received, now_ns) && direct_look(device, now_ns))
+		device->active_ns = now_ns;
 	if (is_active)
 		return false;
-	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
+	return direct_is_spinning(device, now_ns) || !direct_sleep(device, now_ns);
 }
 
 static void *direct_run(void *context)
@@ -121,7 +140,7 @@ static void *direct_run(void *context)
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
-			sched_yield();
+			direct_yield(device);
 		pthread_mutex_lock(&device->lock);
 		direct_let_others_in(device);
 	}

@@ -122,10 +122,21 @@ static void direct_serve_requests(struct rnic_direct *device)
 		card_writer_note_change(&device->process.card);
 }
 
+/* Notes whether the posts that waited for this turn had it in time. */
+static void direct_note_punctuality(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (now_ns >= device->due_ns)
+		device->punctual = 0;
+	else if (device->punctual < DIRECT_PUNCTUAL)
+		device->punctual++;
+}
+
 void direct_turn(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device_half_turn(device->half, now_ns) || device_half_has_work(device->half))
 		device->active_ns = now_ns;
+	if (device->posts > 0)
+		direct_note_punctuality(device, now_ns);
 	device->posts = 0;
 	device->posted_ns = 0;
 }
@@ -138,12 +149,27 @@ bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
 	return device_half_received_datagrams(device->half) != before;
 }
 
+void direct_tell(struct rnic_direct *device, uint64_t now_ns)
+{
+	device_half_report(device->half);
+	link_client_tick(&device->process.link, now_ns);
+	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+}
+
+bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns)
+{
+	return (device->has_news && !has_received) ||
+	       now_ns - device->looked_ns >= DIRECT_LOOK_NS ||
+	       device_half_has_resumes(device->half);
+}
+
 bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 {
 	struct epoll_event events[DIRECT_EVENTS];
 	int count = epoll_wait(device->epoll_fd, events, DIRECT_EVENTS, 0);
 	bool is_served = device_half_has_resumes(device->half);
 
+	device->has_news = false;
 	device->looked_ns = now_ns;
 	if (is_served)
 		direct_serve_requests(device);
@@ -167,9 +193,7 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 		}
 		is_served = true;
 	}
-	device_half_report(device->half);
-	link_client_tick(&device->process.link, now_ns);
-	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+	direct_tell(device, now_ns);
 	return is_served;
 }
 
@@ -184,7 +208,7 @@ static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 	}
 	if (!device->is_watching)
 		direct_give_lease(device, now_ns);
-	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
 	direct_arm(device, now_ns);
 }
@@ -207,11 +231,24 @@ static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
 	return device->burst > 1 && device->posts < DIRECT_BURST_POSTS;
 }
 
+/*
+ * When the posts from now on are to have their turn. A wake-up of the device's thread costs more
+ * than the posts do, so a program that has long come back in time may come back until the lease
+ * ends.
+ */
+static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
+{
+	const uint64_t due_ns = now_ns + DIRECT_POST_NS;
+	const bool is_punctual = device->punctual == DIRECT_PUNCTUAL;
+
+	return is_punctual && device->lease_ns > due_ns ? device->lease_ns : due_ns;
+}
+
 /* Leaves the post to a later turn, which a sleeping thread takes if no other comes before. */
 static void direct_defer_post(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device->posts++ == 0)
-		device->due_ns = now_ns + DIRECT_POST_NS;
+		device->due_ns = direct_due_ns(device, now_ns);
 	device->posted_ns = now_ns;
 	direct_arm(device, now_ns);
 }

@@ -17,8 +17,9 @@
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
- * wait longer than DIRECT_POST_NS, whatever the program does then. Where the program has armed an
- * event, it is likely to sleep, and the first posts get a turn each.
+ * wait longer than DIRECT_POST_NS, whatever the program does then; or than the lease, where the
+ * program has always come back in time. Where the program has armed an event, it is likely to
+ * sleep, and the first posts get a turn each.
  *
  * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
  * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.
@@ -28,6 +29,7 @@
 
 #include "base/time_units.h"
 #include "base/wake_timer.h"
+#include "base/yield_backoff.h"
 #include "ctl/direct_device.h"
 #include "device/device_half.h"
 #include "device/process/device_process.h"
@@ -39,8 +41,9 @@
 
 #define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
 #define DIRECT_POST_NS	(20 * RNIC_NS_PER_US)  /* that a post waits for others at most */
+#define DIRECT_PUNCTUAL 64		       /* turns in time, before it waits for the lease */
 #define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
-#define DIRECT_LOOK_NS	(100 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
 /* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
 enum direct_event {
@@ -56,20 +59,27 @@ struct rnic_direct {
 	struct device_process process;
 	struct device_half *half;
 	uint32_t client_id;
-	pthread_mutex_t lock; /* guards all but `waiting` and what never changes */
+	pthread_mutex_t lock; /* guards all but `waiting`, `backoff` and what never changes */
 	atomic_uint waiting;  /* threads of the program that want the lock */
 	pthread_t thread;
-	uint64_t lease_ns;   /* until then the program takes the turns */
-	uint64_t posted_ns;  /* time of the latest post, when no turn came after it; else 0 */
-	uint64_t due_ns;     /* when the first of `posts` is to have its turn */
-	uint32_t posts;	     /* that wait for a turn */
-	uint32_t burst;	     /* posts in a row with DIRECT_BURST_NS between two at most */
+	struct rnic_yield_backoff backoff; /* of `thread`, which alone uses it */
+
+	/* Who takes the turns. */
+	uint64_t lease_ns;   /* until then the program does */
 	uint32_t misses;     /* turns after a lease that received, in a row */
 	uint32_t takes;	     /* turns of the program that received while the thread keeps watch */
 	bool is_watching;    /* the thread keeps watch: there are no leases */
 	bool has_waiter;     /* a thread of the program waits for an event and takes the turns */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
 	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
+
+	/* Posts that wait for a turn. */
+	uint32_t posts;
+	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
+	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
+	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
+	uint32_t punctual;  /* turns in time for `posts`, in a row; DIRECT_PUNCTUAL at most */
+
 	int link_fd;
 	int epoll_fd;
 	struct wake_timer timer;
@@ -77,6 +87,7 @@ struct rnic_direct {
 	int stop_fd;		       /* an eventfd that ends the thread */
 	uint64_t active_ns;	       /* time of the last activity */
 	uint64_t looked_ns;	       /* time of the last poll of the descriptors */
+	bool has_news;		       /* one of the descriptors has ended a sleep since then */
 	bool is_open;		       /* there is a half, and calls are served */
 	bool has_thread;
 	bool is_stopping;
@@ -119,8 +130,16 @@ void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
 void direct_turn(struct rnic_direct *device, uint64_t now_ns);
 bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns);
 
-/* Serves the events of the descriptors. Returns whether there was anything but datagrams. */
+/*
+ * Serves the events of the descriptors. Returns whether there was anything but datagrams. A look is
+ * a system call, and a turn receives without one: call it after a turn where direct_should_look()
+ * says so. A sleep on the descriptors looks as well.
+ */
 bool direct_look(struct rnic_direct *device, uint64_t now_ns);
+bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns);
+
+/* Tells the control plane what has changed; call it before a sleep. */
+void direct_tell(struct rnic_direct *device, uint64_t now_ns);
 
 /*
  * Lets waiting threads take the lock, which the caller has. The time is bounded: the scheduler may

@@ -85,7 +85,7 @@ static int direct_sleep_cancellable(struct rnic_direct *device, struct pollfd *w
 	return result == -EINTR && direct_is_interrupting() ? -EINTR : 0;
 }
 
-/* Sleeps as direct_sleep() does, and on `fd` too. */
+/* Sleeps as direct_sleep() does, and on `fd` too. 1: it is readable; -EINTR: a signal came. */
 static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancellation,
 				  uint64_t now_ns)
 {
@@ -99,45 +99,44 @@ static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancel
 		pthread_mutex_unlock(&device->lock);
 		sched_yield();
 		direct_take_lock(device);
-		return 0;
+		return direct_is_ready(fd);
 	}
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
-		card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+		direct_tell(device, now_ns);
 		pthread_cleanup_push(direct_cancelled, device);
 		result =
 			direct_sleep_cancellable(device, wakes, RNIC_COUNT_OF(wakes), cancellation);
 		pthread_cleanup_pop(false);
+		device->has_news |= wakes[0].revents != 0;
 		if (!device->is_open)
 			return 0;
 	}
 	device_half_withdraw_sleep(device->half);
-	return result;
+	return result == 0 && wakes[1].revents != 0 ? 1 : result;
 }
 
-/* Takes turns until `fd` is readable. */
+/* Takes turns until `fd` is readable. A sleep finds that out as well. */
 static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 {
 	int result = 0;
 
 	device->has_waiter = true;
-	while (result == 0) {
+	while (result == 0 && device->is_open) {
 		const uint64_t now_ns = clock_now_ns();
+		const bool has_received = direct_turn_receives(device, now_ns);
 
-		if (!direct_turn_receives(device, now_ns) ||
-		    now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		if (direct_should_look(device, has_received, now_ns))
 			direct_look(device, now_ns);
-		if (direct_is_ready(fd))
-			break;
-		if (device->active_ns != now_ns)
+		if (device->active_ns == now_ns)
+			result = direct_is_ready(fd);
+		else
 			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
 		direct_let_others_in(device);
-		if (!device->is_open)
-			break;
 	}
 	direct_stop_waiting(device);
-	return result;
+	return result < 0 ? result : 0;
 }
 
 /* Waits until `fd` is readable, while others take the turns. */
