@@ -73,7 +73,9 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 
 void direct_give_lease(struct rnic_direct *device, uint64_t now_ns)
 {
-	device->lease_ns = device->bystanders == 0 ? now_ns + DIRECT_LEASE_NS : now_ns;
+	const bool has_waiters = device->has_waiter || device->bystanders > 0;
+
+	device->lease_ns = has_waiters ? now_ns : now_ns + DIRECT_LEASE_NS;
 }
 
 /* The device's thread looks at `timer` once it is awake. */

@@ -11,9 +11,9 @@
  * be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
- * and on its event, and what arrives wakes one thread. The lease lasts as long. Further threads
- * that wait for events are bystanders: they sleep on their events alone. Beside them there is no
- * lease, for nobody else would take the turns that they wait for.
+ * and on its event, and what arrives wakes one thread. The device's thread sleeps as long. Further
+ * threads that wait for events are bystanders: they sleep on their events alone. Beside them there
+ * is no lease, for nobody else would take the turns that they wait for.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
@@ -40,8 +40,8 @@
 #include <stdint.h>
 
 #define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
-#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US)  /* that a post waits for others at most */
-#define DIRECT_PUNCTUAL 64		       /* turns in time, before it waits for the lease */
+#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US) /* that a post waits for others at most */
+#define DIRECT_PUNCTUAL 64 /* turns in time, before a post may wait for the lease */
 #define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
@@ -123,7 +123,7 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 /* Arms the timer that wakes the sleeping thread, at that time or earlier. */
 void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
-/* Leaves the turns to the program for a while. */
+/* Leaves the turns to the program for a while, where none of its threads waits for an event. */
 void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
 
 /* Runs a turn. The second one returns whether datagrams came. */

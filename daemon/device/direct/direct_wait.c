@@ -123,6 +123,7 @@ static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 	int result = 0;
 
 	device->has_waiter = true;
+	device->lease_ns = 0;
 	while (result == 0 && device->is_open) {
 		const uint64_t now_ns = clock_now_ns();
 		const bool has_received = direct_turn_receives(device, now_ns);

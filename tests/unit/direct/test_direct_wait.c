@@ -185,6 +185,22 @@ static void beside_a_second_waiter_there_is_no_lease(void **state)
 	assert_true(device->lease_ns >= before_ns + DIRECT_LEASE_NS);
 }
 
+/* The waiter takes the turns, so no lease puts off what is due. */
+static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_direct *device = &f->device;
+	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
+	struct waiter waiter;
+
+	device->lease_ns = deadline_ns + FAR_NS;
+	waiter_start(&waiter, f, &f->first, 0);
+	assert_true(device->timer.armed_ns <= deadline_ns);
+	direct_device_poll(device);
+	assert_true(device->lease_ns <= clock_now_ns());
+	waiter_finish(&waiter);
+}
+
 /* A bystander that is cancelled counts no more. */
 static void a_cancelled_bystander_leaves(void **state)
 {
@@ -211,6 +227,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_wait_beside_another_arms_the_timer, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(beside_a_second_waiter_there_is_no_lease, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_lease_puts_off_no_deadline_of_a_waiter, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_cancelled_bystander_leaves, set_up, tear_down),
 	};
