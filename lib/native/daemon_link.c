@@ -164,10 +164,12 @@ void rnic_link_close(struct rnic_link *link)
 
 	rnic_link_lose(link, -ENODEV);
 	pthread_mutex_lock(&link->lock);
+	lock_fork(link);
 	fd = atomic_exchange(&link->fd, -1);
-	pthread_mutex_unlock(&link->lock);
 	if (fd >= 0)
 		close(fd);
+	unlock_fork(link);
+	pthread_mutex_unlock(&link->lock);
 }
 
 void rnic_link_forked(struct rnic_link *link)

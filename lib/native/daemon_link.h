@@ -30,9 +30,9 @@ struct rnic_link {
 	atomic_int fd;
 	struct rnic_link *twin; /* NULL: none */
 	/*
-	 * Held while a connection comes to be and its descriptor goes to `fd`: a fork() that takes
-	 * it leaves the child no descriptor that rnic_link_forked() does not find. NULL: the link
-	 * is not looked for in a child.
+	 * Held while a connection comes to be and its descriptor goes to `fd`, and while the
+	 * descriptor is closed: a fork() that takes it leaves the child no descriptor that
+	 * rnic_link_forked() does not find. NULL: the link is not looked for in a child.
 	 */
 	pthread_mutex_t *fork_lock;
 	pthread_mutex_t lock; /* one request at a time; guards what follows */

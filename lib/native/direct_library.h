@@ -23,8 +23,8 @@ bool rnic_direct_is_wanted(void);
 int rnic_direct_find(const struct rnic_direct_device **calls);
 
 /*
- * Says on standard error why the device does not run inside this program: whoever set RNIC_DIRECT
- * finds a program without a device. `reason` is the control plane's; empty: `error` says it.
+ * Says on standard error why the device does not run inside this program. The program itself only
+ * finds no device. `reason` is the control plane's sentence; where it is empty, `error` is told.
  */
 void rnic_direct_complain(int error, const char *reason);
 

@@ -369,6 +369,7 @@ static struct rnic_context *context_new(void)
 	rnic_link_init(&context->control);
 	rnic_link_init(&context->device);
 	context->control.fork_lock = &contexts_lock;
+	context->device.fork_lock = &contexts_lock;
 	atomic_init(&context->references, 1);
 	context->doorbell_fd = -1;
 	context->async_fd = -1;

@@ -194,8 +194,9 @@ static inline int rnic_context_lost(const struct rnic_context *context)
 }
 
 /*
- * Says on standard error what the device inside the program refuses, and a device process would do:
- * whoever set RNIC_DIRECT sees why the program fails. Returns `error`.
+ * Returns `error`. Where the device inside the program refuses what a device process would do, it
+ * says why on standard error: few programs print more than the errno, and the one who set
+ * RNIC_DIRECT must learn that this is the cause.
  */
 int rnic_own_device_result(const struct rnic_context *context, int error);
 

@@ -66,9 +66,9 @@ struct rnic_direct_device {
 
 	/*
 	 * Takes turns until `fd` is readable, and sleeps between them, so that the caller needs one
-	 * wake-up for what arrives. Returns earlier where `fd` does not block, or another thread is
-	 * in this call; the device's thread, or that other one, takes the turns from then on.
-	 * -EINTR: as read(2).
+	 * wake-up for what arrives. Beside another thread that is in this call it only sleeps.
+	 * Returns earlier where `fd` does not block; the device's thread takes the turns from then
+	 * on. -EINTR: as read(2).
 	 */
 	int (*await)(struct rnic_direct *device, int fd);
 

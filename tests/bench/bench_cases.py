@@ -2,6 +2,7 @@
 """What is measured: plain TCP and UDP, and on our RNICs Debian's perftest and connection_load. Each
 case runs once when called and returns one sample, a dict of numbers."""
 
+import copy
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 
 from bench_host import READY_S, Account, RunFailed
+from table import DIRECT_CASES, direct_name, names_on_paths
 
 GIB = 1 << 30
 PERFTEST_PORT = 18515
@@ -73,6 +75,11 @@ def run_tcp(bench):
             "cpu_s_per_gib": cpu_seconds / (received["bytes"] / GIB)}
 
 
+def per_core_s(messages, cpu_seconds):
+    """What one core at each end does in a second, of CPU seconds of both ends."""
+    return messages / (cpu_seconds / 2)
+
+
 def run_udp_stream(bench, segment_bytes, *more):
     options = ["--segment", segment_bytes, *more]
     server = bench.right.start([bench.baseline, "receive", *options])
@@ -81,9 +88,11 @@ def run_udp_stream(bench, segment_bytes, *more):
                                "--seconds", bench.seconds, *options])
     client_output, server_output, cpu_seconds = bench.pair(server, client)
     received = json_of(server_output)
+    segments = received["received_bytes"] / segment_bytes
     lost = 1 - received["received_bytes"] / json_of(client_output)["sent_bytes"]
     return {"gbit_per_s": received["gbit_per_second"],
             "messages_per_s": received["segments_per_second"],
+            "messages_per_core_s": per_core_s(segments, cpu_seconds),
             "lost_share": lost,
             "cpu_s_per_gib": cpu_seconds / (received["received_bytes"] / GIB)}
 
@@ -110,10 +119,10 @@ def whole_batches(iterations):
 
 class Perftest:
     """One perftest program with its arguments, from one host to the other, or to a program on the
-    same device. Bandwidth and rate, or latency."""
+    same device, on one of the paths. Bandwidth and rate, or latency."""
 
     def __init__(self, program, size, qps=1, arguments=(), uid=None, port=PERFTEST_PORT,
-                 is_local=False):
+                 is_local=False, path="shared"):
         self.program = program
         self.size = size
         self.qps = qps
@@ -121,10 +130,17 @@ class Perftest:
         self.uid = uid
         self.port = port
         self.is_local = is_local
+        self.path = path
         self.is_latency = program.endswith("_lat")
         # Messages of an iteration. perftest halves the time of a ping-pong, and not that of a READ.
         self.trips = 1 if program == "ib_read_lat" else 2
         self.iterations = None
+
+    def on_path(self, path):
+        """The same case on another path."""
+        case = copy.copy(self)
+        case.path = path
+        return case
 
     def server_host(self, bench):
         return bench.left if self.is_local else bench.right
@@ -143,13 +159,13 @@ class Perftest:
 
     def start_server(self, bench, iterations):
         host = self.server_host(bench)
-        server = host.start_verbs(self.command(bench, iterations), uid=self.uid)
+        server = host.start_verbs(self.command(bench, iterations), uid=self.uid, path=self.path)
         host.wait_for_listener(server, self.port, READY_S)
         return server
 
     def start_client(self, bench, iterations, wrapper=()):
         command = self.command(bench, iterations, self.server_host(bench).address)
-        return bench.left.start_verbs(command, wrapper, self.uid)
+        return bench.left.start_verbs(command, wrapper, self.uid, path=self.path)
 
     def measure(self, bench, iterations):
         account = Account(bench.hosts)
@@ -158,6 +174,7 @@ class Perftest:
         sample["payload_bytes"] = sample["messages"] * self.size
         total = cpu_seconds + sample["daemon_cpu_s"]
         sample["cpu_s_per_gib"] = total / (sample["payload_bytes"] / GIB)
+        sample["messages_per_core_s"] = per_core_s(sample["messages"], total)
         return sample
 
     def parse(self, output):
@@ -190,6 +207,7 @@ class Perftest:
         return self.iterations
 
     def run(self, bench):
+        bench.left.require_path(self.path)
         return self.measure(bench, self.iterations_for(bench))
 
     def count_system_calls(self, bench):
@@ -397,11 +415,13 @@ VERBS = {
     "rpc_ud_rate": Calls("ud", RPC_AT_ONCE),
     "rpc_rc_rate": Calls("rc", RPC_AT_ONCE),
 }
+VERBS.update({direct_name(name): VERBS[name].on_path("direct") for name in DIRECT_CASES})
 
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
-ORDER = ("tcp", "udp_gso", "udp_icrc", "write_64k", "write_64k_lossy", "write_1m", "read_64k",
-         "send_64k", "write_64k_local", "udp_small", "write_rate", "qps_1", "qps_100", "qps_1000",
-         "qps_10000", "udp_blocking", "udp_spinning", "write_lat", "send_lat", "send_lat_events",
-         "read_lat", "send_lat_local", "verbs_lat", "handle_lat", "context_lat", "ucx_tcp_lat",
-         "ucx_lat", "connect", "connect_many", "connect_local", "connect_local_many",
-         "rpc_tcp_lat", "rpc_ud_lat", "rpc_rc_lat", "rpc_tcp_rate", "rpc_ud_rate", "rpc_rc_rate")
+ORDER = names_on_paths((
+    "tcp", "udp_gso", "udp_icrc", "write_64k", "write_64k_lossy", "write_1m", "read_64k",
+    "send_64k", "write_64k_local", "udp_small", "write_rate", "qps_1", "qps_100", "qps_1000",
+    "qps_10000", "udp_blocking", "udp_spinning", "write_lat", "send_lat", "send_lat_events",
+    "read_lat", "send_lat_local", "verbs_lat", "handle_lat", "context_lat", "ucx_tcp_lat",
+    "ucx_lat", "connect", "connect_many", "connect_local", "connect_local_many", "rpc_tcp_lat",
+    "rpc_ud_lat", "rpc_rc_lat", "rpc_tcp_rate", "rpc_ud_rate", "rpc_rc_rate"))

@@ -16,7 +16,10 @@ import time
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 LISTENING = "0A"
 DEVICE_PROGRAM = "rnicd-device"
+DIRECT_LIBRARY = "lib/librnic-direct.so"
 READY_S = 20
+# Where the device of a program runs, and what rnic-run is told: in a device process, or inside.
+PATHS = {"shared": (), "direct": ("--direct",)}
 
 
 class RunFailed(Exception):
@@ -121,9 +124,15 @@ class Host:
         output = program.stop()
         raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
 
-    def start_verbs(self, command, wrapper=(), uid=None, has_input=False):
+    def require_path(self, path):
+        """Raises Absent unless the build has it."""
+        if path == "direct" and not (self.build / DIRECT_LIBRARY).exists():
+            raise Absent("not built; -DRNIC_DIRECT=ON builds the direct path")
+
+    def start_verbs(self, command, wrapper=(), uid=None, has_input=False, path="shared"):
         """Starts a verbs program on this host's RNIC."""
-        launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket, "--"]
+        launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket,
+                    *PATHS[path], "--"]
         return Program(self.namespace, [*launcher, *command], wrapper, uid, has_input)
 
     def show(self, what):

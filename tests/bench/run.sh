@@ -4,7 +4,8 @@
 # tests/bench/run.sh [--quick] [--rounds N] [--only REGEX] [--json FILE] [--build DIR]: prints one
 # table of what the RNIC does, beside what TCP and plain UDP do in the same minutes on the same
 # machine. It makes two network namespaces joined by a veth (MTU 9000), an rnicd in each, the same
-# once more with daemons that lose packets, and removes all of it again.
+# once more with daemons that lose packets, and removes all of it again. The columns of the direct
+# path have numbers where the build has it (-DRNIC_DIRECT=ON).
 #
 #   --quick      a fraction of a second for each number, one round: for a check that it works
 #   --rounds N   how often everything is measured (3)
@@ -25,7 +26,7 @@ seconds=2
 qps=64
 
 usage() {
-	sed -n '4,16s/^# \{0,1\}//p' "$0"
+	sed -n '4,17s/^# \{0,1\}//p' "$0"
 	exit "$1"
 }
 
@@ -54,7 +55,11 @@ if [ -z "$build" ]; then
 	# A tree without tests, such as that of tools/quickstart.sh, gets them.
 	cmake -S "$root" -B "$build" -G Ninja -DRNIC_TESTS=ON -DRNIC_VERBS=ON -DRNIC_APIS=ON \
 		>/dev/null
-	cmake --build "$build" --target rnicd rnic-run rnicctl \
+	direct=()
+	if grep -q '^RNIC_DIRECT:BOOL=ON' "$build/CMakeCache.txt"; then
+		direct=(rnic_direct rnic_guard_preload)
+	fi
+	cmake --build "$build" --target rnicd rnic-run rnicctl "${direct[@]}" \
 		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench first_completion \
 		queues_bench many_qps \
 		>/dev/null

@@ -16,8 +16,10 @@ import sys
 
 MISSING = "?"
 NOTHING = "–"
+NOT_BUILT = "not built"
 HEADER = ("measured", "rnicd", "TCP", "ratio to it", "raw UDP", "ratio to that",
-          "CPU s/GiB", "of TCP", "wake-ups", "system calls", "copies")
+          "CPU s/GiB", "of TCP", "wake-ups", "system calls", "copies",
+          "direct", "direct to TCP", "direct to raw UDP", "direct CPU s/GiB")
 
 # case, its name for people, the value compared, its UDP baselines
 STREAMS = ("udp_gso", "udp_icrc")
@@ -30,6 +32,7 @@ ROWS = (
     ("send_64k", "`ib_send_bw` 64 KiB", "gbit_per_s", STREAMS),
     ("write_64k_local", "`ib_write_bw` 64 KiB, one device with itself", "gbit_per_s", ()),
     ("write_rate", "`ib_write_bw` 8 B, 16 QPs", "messages_per_s", ("udp_small",)),
+    ("write_rate", "... per core at each end", "messages_per_core_s", ("udp_small",)),
     ("write_lat", "`ib_write_lat` 8 B", "us", PING_PONGS),
     ("send_lat", "`ib_send_lat` 8 B", "us", PING_PONGS),
     ("send_lat_events", "`ib_send_lat -e` 8 B", "us", PING_PONGS),
@@ -50,6 +53,9 @@ ROWS = (
     ("user_write_64k", "`ib_write_bw` 64 KiB, ordinary users on root's daemons", "gbit_per_s",
      STREAMS),
 )
+# The cases that are measured on the direct path as well.
+DIRECT_CASES = ("write_64k", "read_64k", "send_64k", "write_rate", "write_lat", "send_lat",
+                "send_lat_events", "read_lat")
 # What a case is compared with over TCP.
 TCP_CASES = {
     "write_64k": "tcp", "write_1m": "tcp", "read_64k": "tcp", "send_64k": "tcp",
@@ -71,6 +77,7 @@ UNCOPIED_CASES = ("verbs_lat", "handle_lat", "context_lat", "ucx_lat")
 FORMATS = {
     "gbit_per_s": lambda value: f"{value:.1f} Gb/s",
     "messages_per_s": lambda value: f"{value / 1e6:.3f} M/s",
+    "messages_per_core_s": lambda value: f"{value / 1e6:.3f} M/s",
     "us": lambda value: f"{value:.1f} us",
     "round_us": lambda value: f"{value:.1f} us",
     "connections_per_s": lambda value: f"{value:.0f} /s",
@@ -173,35 +180,62 @@ def own_text(samples, case, value):
     return f"{samples.cell(case, value)}, {ratio:.2f} {words}"
 
 
-def case_row(samples, case, label, value, udp_cases):
-    ours = lambda: samples.median(case, value)
-    theirs = lambda: [samples.median(udp_case, value) for udp_case in udp_cases]
-    cells = [label, samples.text(lambda: own_text(samples, case, value))]
-    if case in TCP_CASES:
-        tcp = TCP_CASES[case]
-        cells += [samples.text(lambda: samples.cell(tcp, value)),
-                  samples.text(lambda: f"{ours() / samples.median(tcp, value):.2f}")]
-    else:
-        cells += [NOTHING, NOTHING]
-    if udp_cases:
-        cells += [samples.text(lambda: " / ".join(samples.cell(udp_case, value)
-                                                  for udp_case in udp_cases)),
-                  samples.text(lambda: ratio_text(ours(), theirs()))]
-    else:
-        cells += [NOTHING, NOTHING]
-    if value == "gbit_per_s":
-        cells += [samples.text(lambda: f"{samples.median(case, 'cpu_s_per_gib'):.2f}"),
-                  samples.text(lambda: f"{samples.median('tcp', 'cpu_s_per_gib'):.2f}")]
-    else:
-        cells += [NOTHING, NOTHING]
-    cells.append(samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"))
-    cells.append(samples.text(lambda: calls_text(samples.system_calls(case))))
+def direct_name(case):
+    """The name of the case on the direct path."""
+    return f"{case}_direct"
+
+
+def names_on_paths(cases):
+    """The cases, each on all paths that it is measured on."""
+    return tuple(name for case in cases for name in
+                 ((case, direct_name(case)) if case in DIRECT_CASES else (case,)))
+
+
+def path_cells(samples, name, row):
+    """A row's case on one path, `name`: its number, the ratios to TCP and raw UDP, its CPU time."""
+    case, _, value, udp_cases = row
+    ours = lambda: samples.median(name, value)
+    tcp = TCP_CASES.get(case)
+    return [
+        samples.text(lambda: own_text(samples, name, value)),
+        samples.text(lambda: f"{ours() / samples.median(tcp, value):.2f}") if tcp else NOTHING,
+        samples.text(lambda: ratio_text(ours(), [samples.median(udp_case, value)
+                                                 for udp_case in udp_cases]))
+        if udp_cases else NOTHING,
+        samples.text(lambda: f"{samples.median(name, 'cpu_s_per_gib'):.2f}")
+        if value == "gbit_per_s" else NOTHING]
+
+
+def direct_cells(samples, row):
+    name = direct_name(row[0])
+    if row[0] not in DIRECT_CASES:
+        return [NOTHING] * 4
+    if name in samples.result["absent"]:
+        return [NOT_BUILT, NOTHING, NOTHING, NOTHING]
+    return path_cells(samples, name, row)
+
+
+def copies_text(samples, case, value):
     if value in ("connections_per_s", "calls_per_s") or case.startswith("rpc_") \
             or case.endswith("_local") or case in UNCOPIED_CASES:
-        cells.append(NOTHING)
-    else:
-        cells.append(samples.text(lambda: f"{samples.copies(case):.1f}"))
-    return cells
+        return NOTHING
+    return samples.text(lambda: f"{samples.copies(case):.1f}")
+
+
+def case_row(samples, row):
+    case, label, value, udp_cases = row
+    own, to_tcp, to_udp, cpu = path_cells(samples, case, row)
+    tcp = TCP_CASES.get(case)
+    return [
+        label, own,
+        samples.text(lambda: samples.cell(tcp, value)) if tcp else NOTHING, to_tcp,
+        samples.text(lambda: " / ".join(samples.cell(udp_case, value) for udp_case in udp_cases))
+        if udp_cases else NOTHING, to_udp, cpu,
+        samples.text(lambda: f"{samples.median('tcp', 'cpu_s_per_gib'):.2f}")
+        if value == "gbit_per_s" else NOTHING,
+        samples.text(lambda: f"{samples.per_message(case, 'wakeups'):.3g}"),
+        samples.text(lambda: calls_text(samples.system_calls(case))),
+        copies_text(samples, case, value), *direct_cells(samples, row)]
 
 
 def calls_text(calls):
@@ -265,13 +299,13 @@ def is_wanted(only, *names):
 
 def rows_of(samples, only):
     blanks = [NOTHING] * (len(HEADER) - 2)
-    rows = [case_row(samples, *row) for row in ROWS if is_wanted(only, *row[:2])]
+    rows = [case_row(samples, row) for row in ROWS if is_wanted(only, *row[:2])]
     return rows + [[label, samples.text(lambda make=make: make(samples)), *blanks]
                    for label, names, make in SENTENCES if is_wanted(only, label, *names)]
 
 
 def names_of_row(case, value, udp_cases):
-    names = {case, *udp_cases}
+    names = {*names_on_paths([case]), *udp_cases}
     if value == "gbit_per_s":
         names.add("tcp")
     if case in TCP_CASES:
@@ -297,6 +331,13 @@ def markdown(rows):
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + " --- |" * len(HEADER))
     return "\n".join(lines)
+
+
+def names_by_reason(reasons):
+    names = {}
+    for name, why in reasons.items():
+        names.setdefault(why, []).append(name)
+    return names
 
 
 def spread(result):
@@ -331,7 +372,10 @@ def notes(result):
             "kernel copy a byte of payload. A connection is opened and closed, with a queue pair "
             "at each end, by two programs over librdmacm. A daemon is rnicd with its device "
             "processes; the share of its memory is the proportional set size, which counts a page "
-            "that n processes share as 1/n.")
+            "that n processes share as 1/n. On the direct path the device runs inside the "
+            "programs, and each takes its turns in its own threads; what it is compared with is "
+            "the same. Messages per core are those that one core at each end makes in a second, by "
+            "the CPU time of both ends.")
 
 
 def main(words=None):
@@ -346,8 +390,8 @@ def main(words=None):
     print()
     print(notes(result))
     print(spread(result))
-    for name, why in {**result["absent"], **result["failures"]}.items():
-        print(f"\n{name}: {why}")
+    for why, names in names_by_reason({**result["absent"], **result["failures"]}).items():
+        print(f"\n{', '.join(names)}: {why}")
     if arguments.json:
         document = {**result, "table": [dict(zip(HEADER, row)) for row in rows]}
         pathlib.Path(arguments.json).write_text(json.dumps(document, indent=1) + "\n")

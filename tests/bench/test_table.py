@@ -41,6 +41,15 @@ def verbs_sample(messages, size, **values):
             "counters": {"sent_bytes": payload_bytes, "rcvd_bytes": payload_bytes}, **values}
 
 
+def faster(samples):
+    """On the direct path: twice as fast, at half the cost."""
+    doubled = ("gbit_per_s", "messages_per_s", "messages_per_core_s")
+    halved = ("us", "p99_us", "round_us", "round_p99_us", "cpu_s_per_gib")
+    return [{**sample, **{name: 2 * sample[name] for name in doubled if name in sample},
+             **{name: sample[name] / 2 for name in halved if name in sample}}
+            for sample in samples]
+
+
 def whole_result():
     bandwidth = [verbs_sample(100, 65536, gbit_per_s=speed, cpu_s_per_gib=1.5)
                  for speed in (10.0, 30.0, 20.0)]
@@ -50,7 +59,7 @@ def whole_result():
     lossy = verbs_sample(100, 65536, gbit_per_s=5.0, cpu_s_per_gib=2.5)
     lossy["counters"]["sent_bytes"] *= 2
     samples.update({
-        "write_rate": [verbs_sample(100, 8, messages_per_s=5e5)],
+        "write_rate": [verbs_sample(100, 8, messages_per_s=5e5, messages_per_core_s=4e5)],
         "write_lat": latency,
         "write_64k_lossy": [lossy],
         **{f"qps_{count}": [{"messages": 100, "cpu_us_per_message": cost}]
@@ -74,10 +83,12 @@ def whole_result():
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
         "udp_icrc": [{"gbit_per_s": 25.0}],
-        "udp_small": [{"messages_per_s": 1e7}],
+        "udp_small": [{"messages_per_s": 1e7, "messages_per_core_s": 8e6}],
         "udp_blocking": [{"us": 40.0, "p99_us": 50.0, "round_us": 80.0, "round_p99_us": 100.0}],
         "udp_spinning": [{"us": 5.0, "p99_us": 6.0, "round_us": 10.0, "round_p99_us": 12.0}],
     })
+    for case in table.DIRECT_CASES:
+        samples[table.direct_name(case)] = faster(samples[case])
     return {
         "machine": {"cpu": "a machine", "cpus": 2, "kernel": "6.1"}, "rounds": 3,
         "samples": samples, "failures": {}, "idle_kib": {"rss": 10240, "pss": 5120},
@@ -111,18 +122,47 @@ class TableTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(row_of(done.stdout, "`ib_read_bw` 64 KiB")[1:],
                          ["20.0 Gb/s", "16.0 Gb/s", "1.25", "40.0 Gb/s / 25.0 Gb/s",
-                          "0.50 / 0.80", "1.50", "0.75", "0.25", "0.5", "4.0"])
+                          "0.50 / 0.80", "1.50", "0.75", "0.25", "0.5", "4.0",
+                          "40.0 Gb/s", "2.50", "1.00 / 1.60", "0.75"])
 
     def test_loss_is_a_share_and_copies_again(self):
         row = row_of(run_table(whole_result()).stdout, "packets lost")
         self.assertEqual(row[1], "5.0 Gb/s, 0.25 of that without loss")
-        self.assertEqual(row[-1], "6.0")
+        self.assertEqual(row[-5:], ["6.0", *"–" * 4])
 
     def test_latency_has_two_baselines(self):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "ib_send_lat")[1:6],
                          ["30.0 us (45.0)", "–", "–", "40.0 us (50.0) / 5.0 us (6.0)",
                           "0.75 / 6.00"])
+
+    def test_direct_path_has_the_same_baselines(self):
+        output = run_table(whole_result()).stdout
+        self.assertEqual(row_of(output, "`ib_send_lat` 8 B |")[-4:],
+                         ["15.0 us (22.5)", "–", "0.38 / 3.00", "–"])
+        self.assertEqual(row_of(output, "per core at each end")[1:6],
+                         ["0.400 M/s", "–", "–", "8.000 M/s", "0.05"])
+        self.assertEqual(row_of(output, "per core at each end")[-4:],
+                         ["0.800 M/s", "–", "0.10", "–"])
+
+    def test_direct_path_that_is_not_built(self):
+        result = whole_result()
+        for name in map(table.direct_name, table.DIRECT_CASES):
+            del result["samples"][name]
+            result["absent"][name] = "not in this build"
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(row_of(done.stdout, "`ib_read_bw` 64 KiB")[-4:],
+                         ["not built", *"–" * 3])
+        self.assertEqual(row_of(done.stdout, "ib_write_bw` 1 MiB")[-4:], [*"–" * 4])
+        self.assertEqual(done.stdout.count("not in this build"), 1)
+
+    def test_direct_path_that_failed_is_missing(self):
+        result = whole_result()
+        del result["samples"]["read_64k_direct"]
+        done = run_table(result)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("read_64k_direct", done.stderr)
 
     def test_read_is_a_whole_round_trip(self):
         done = run_table(whole_result())
@@ -157,14 +197,14 @@ class TableTest(unittest.TestCase):
     def test_connections_move_no_payload(self):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "connections, one by one")[1:],
-                         ["1234 /s", *"–" * 6, "3", "0.5", "–"])
+                         ["1234 /s", *"–" * 6, "3", "0.5", *"–" * 5])
 
     def test_calls_are_compared_with_tcp(self):
         output = run_table(whole_result()).stdout
         self.assertEqual(row_of(output, "RPC of 64 B by datagrams")[1:4],
                          ["50.0 us (90.0)", "25.0 us (30.0)", "2.00"])
         self.assertEqual(row_of(output, "... by a connection, 100 at a time")[1:],
-                         ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", "–"])
+                         ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", *"–" * 5])
 
     def test_memory(self):
         output = run_table(whole_result()).stdout
@@ -240,7 +280,7 @@ class ParseTest(unittest.TestCase):
         self.assertEqual(names_of_rows("ucx_"), {"ucx_lat", "ucx_tcp_lat"})
         self.assertEqual(names_of_rows("packets lost"), {"write_64k_lossy", "write_64k", "tcp"})
         self.assertEqual(names_of_rows("`ib_send_bw`"),
-                         {"send_64k", "tcp", "udp_gso", "udp_icrc"})
+                         {"send_64k", "send_64k_direct", "tcp", "udp_gso", "udp_icrc"})
         self.assertEqual(names_of_rows("no such row"), set())
         self.assertLess(names_of_rows("lat"), names_of_rows(None))
 

@@ -29,7 +29,7 @@ static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
  * Sleeps while the program takes the turns. A thread that waits for an event wakes this one when it
  * stops waiting: until then there is nothing to look for.
  */
-static void direct_await_lease(struct rnic_direct *device)
+static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
 {
 	struct pollfd wakes[] = {
 		{.fd = device->stop_fd, .events = POLLIN},
@@ -39,7 +39,7 @@ static void direct_await_lease(struct rnic_direct *device)
 	device->is_leased = true;
 	device->lease_timer.armed_ns = UINT64_MAX;
 	if (!device->has_waiter)
-		direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
+		direct_arm(device, now_ns);
 	pthread_mutex_unlock(&device->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
 	pthread_mutex_lock(&device->lock);
@@ -59,12 +59,14 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
 		return false;
 	if (device_half_prepare_sleep(device->half)) {
-		direct_arm_timer(device, now_ns);
+		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
+		direct_tell(device, now_ns);
 		card_writer_refresh(&device->process.card, device->half, now_ns);
 		pthread_mutex_unlock(&device->lock);
 		epoll_wait(device->epoll_fd, &event, 1, -1);
 		pthread_mutex_lock(&device->lock);
+		device->has_news = true;
 		is_asleep = true;
 	}
 	device_half_withdraw_sleep(device->half);
@@ -86,20 +88,37 @@ static void direct_note_arrivals(struct rnic_direct *device, bool has_received, 
 	}
 }
 
+/*
+ * A thread that polls and yields meets what arrives without a wake-up. Where another thread
+ * computes on the same core, a yield costs a time slice, and a sleep is better.
+ */
+static bool direct_is_spinning(const struct rnic_direct *device, uint64_t now_ns)
+{
+	return now_ns - device->active_ns < DIRECT_SPIN_NS &&
+	       rnic_yield_backoff_is_returned(&device->backoff, now_ns);
+}
+
+static void direct_yield(struct rnic_direct *device)
+{
+	const uint64_t began_ns = clock_now_ns();
+
+	sched_yield();
+	rnic_yield_backoff_note(&device->backoff, began_ns, clock_now_ns());
+}
+
 /* One step of the thread, under the lock. Returns whether it should let others run. */
 static bool direct_step(struct rnic_direct *device, bool after_lease)
 {
 	const uint64_t now_ns = clock_now_ns();
-	bool is_active;
+	const bool has_received = direct_turn_receives(device, now_ns);
+	const bool is_active = device->active_ns == now_ns;
 
-	direct_note_arrivals(device, direct_turn_receives(device, now_ns), after_lease);
-	is_active = device->active_ns == now_ns;
-	if (!is_active || now_ns - device->looked_ns >= DIRECT_LOOK_NS)
-		if (direct_look(device, now_ns))
-			device->active_ns = now_ns;
+	direct_note_arrivals(device, has_received, after_lease);
+	if (direct_should_look(device, has_received, now_ns) && direct_look(device, now_ns))
+		device->active_ns = now_ns;
 	if (is_active)
 		return false;
-	return now_ns - device->active_ns < DIRECT_SPIN_NS || !direct_sleep(device, now_ns);
+	return direct_is_spinning(device, now_ns) || !direct_sleep(device, now_ns);
 }
 
 static void *direct_run(void *context)
@@ -109,10 +128,11 @@ static void *direct_run(void *context)
 
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_stopping) {
+		const uint64_t now_ns = clock_now_ns();
 		bool should_yield;
 
-		if (direct_is_leased(device, clock_now_ns())) {
-			direct_await_lease(device);
+		if (direct_is_leased(device, now_ns)) {
+			direct_await_lease(device, now_ns);
 			after_lease = true;
 			continue;
 		}
@@ -120,7 +140,7 @@ static void *direct_run(void *context)
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
-			sched_yield();
+			direct_yield(device);
 		pthread_mutex_lock(&device->lock);
 		direct_let_others_in(device);
 	}

@@ -71,15 +71,29 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns)
 	return deadline_ns;
 }
 
-void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns)
+void direct_give_lease(struct rnic_direct *device, uint64_t now_ns)
 {
-	wake_timer_arm(&device->timer, direct_deadline_ns(device, now_ns), now_ns);
+	const bool has_waiters = device->has_waiter || device->bystanders > 0;
+
+	device->lease_ns = has_waiters ? now_ns : now_ns + DIRECT_LEASE_NS;
 }
 
-void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns)
+/* The device's thread looks at `timer` once it is awake. */
+static void direct_arm_lease(struct rnic_direct *device)
 {
-	if (device->is_leased && device->lease_timer.armed_ns > wake_ns)
+	const bool is_due_first = device->posts > 0 && device->due_ns < device->lease_ns;
+	const uint64_t wake_ns = is_due_first ? device->due_ns : device->lease_ns;
+
+	if (device->lease_timer.armed_ns > wake_ns)
 		wake_timer_set(&device->lease_timer, wake_ns);
+}
+
+void direct_arm(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device->is_leased && !device->has_waiter)
+		direct_arm_lease(device);
+	else
+		wake_timer_arm(&device->timer, direct_deadline_ns(device, now_ns), now_ns);
 }
 
 /* The control plane is gone: the program's objects end, and the next daemon gets the addresses. */
@@ -110,10 +124,21 @@ static void direct_serve_requests(struct rnic_direct *device)
 		card_writer_note_change(&device->process.card);
 }
 
+/* Notes whether the posts that waited for this turn had it in time. */
+static void direct_note_punctuality(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (now_ns >= device->due_ns)
+		device->punctual = 0;
+	else if (device->punctual < DIRECT_PUNCTUAL)
+		device->punctual++;
+}
+
 void direct_turn(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device_half_turn(device->half, now_ns) || device_half_has_work(device->half))
 		device->active_ns = now_ns;
+	if (device->posts > 0)
+		direct_note_punctuality(device, now_ns);
 	device->posts = 0;
 	device->posted_ns = 0;
 }
@@ -126,12 +151,27 @@ bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
 	return device_half_received_datagrams(device->half) != before;
 }
 
+void direct_tell(struct rnic_direct *device, uint64_t now_ns)
+{
+	device_half_report(device->half);
+	link_client_tick(&device->process.link, now_ns);
+	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+}
+
+bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns)
+{
+	return (device->has_news && !has_received) ||
+	       now_ns - device->looked_ns >= DIRECT_LOOK_NS ||
+	       device_half_has_resumes(device->half);
+}
+
 bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 {
 	struct epoll_event events[DIRECT_EVENTS];
 	int count = epoll_wait(device->epoll_fd, events, DIRECT_EVENTS, 0);
 	bool is_served = device_half_has_resumes(device->half);
 
+	device->has_news = false;
 	device->looked_ns = now_ns;
 	if (is_served)
 		direct_serve_requests(device);
@@ -155,9 +195,7 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 		}
 		is_served = true;
 	}
-	device_half_report(device->half);
-	link_client_tick(&device->process.link, now_ns);
-	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+	direct_tell(device, now_ns);
 	return is_served;
 }
 
@@ -171,38 +209,50 @@ static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 		device->misses = 0;
 	}
 	if (!device->is_watching)
-		device->lease_ns = now_ns + DIRECT_LEASE_NS;
-	if (now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		direct_give_lease(device, now_ns);
+	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
-	direct_arm_timer(device, now_ns);
+	direct_arm(device, now_ns);
+}
+
+/* Counts the posts that follow one another closely; the latest one comes now. */
+static void direct_count_burst(struct rnic_direct *device, uint64_t now_ns)
+{
+	const bool is_next = device->posted_ns != 0 && now_ns - device->posted_ns < DIRECT_BURST_NS;
+
+	device->burst = is_next ? device->burst + 1 : 1;
+}
+
+/* Whether the latest post may wait for a later turn, which sends it with others. */
+static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
+{
+	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
+		return false;
+	if ((post & RNIC_DIRECT_POST_AWAITED) != 0 && device->burst <= DIRECT_EAGER_POSTS)
+		return false;
+	return device->burst > 1 && device->posts < DIRECT_BURST_POSTS;
 }
 
 /*
- * Notes the post that comes now. Returns whether it can wait for the next turn, together with the
- * ones before.
+ * When the posts from now on are to have their turn. A wake-up of the device's thread costs more
+ * than the posts do, so a program that has long come back in time may come back until the lease
+ * ends.
  */
-static bool direct_may_defer(struct rnic_direct *device, unsigned post, uint64_t now_ns)
+static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
 {
-	const bool is_burst =
-		device->posted_ns != 0 && now_ns - device->posted_ns < DIRECT_BURST_NS;
+	const uint64_t due_ns = now_ns + DIRECT_POST_NS;
+	const bool is_punctual = device->punctual == DIRECT_PUNCTUAL;
 
-	device->burst = is_burst ? device->burst + 1 : 1;
-	if ((post & RNIC_DIRECT_POST_WAKES) != 0 ||
-	    ((post & RNIC_DIRECT_POST_AWAITED) != 0 && device->burst <= DIRECT_EAGER_POSTS))
-		return false;
-	return is_burst && device->posts < DIRECT_BURST_POSTS;
+	return is_punctual && device->lease_ns > due_ns ? device->lease_ns : due_ns;
 }
 
-/* Lets the post wait; whoever sleeps wakes in time for it. */
+/* Leaves the post to a later turn, which a sleeping thread takes if no other comes before. */
 static void direct_defer_post(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device->posts++ == 0)
-		device->due_ns = now_ns + DIRECT_POST_NS;
+		device->due_ns = direct_due_ns(device, now_ns);
 	device->posted_ns = now_ns;
-	if (device->is_leased && !device->has_waiter)
-		direct_arm_lease(device, device->due_ns);
-	else
-		direct_arm_timer(device, now_ns);
+	direct_arm(device, now_ns);
 }
 
 /* --- the program's calls ---------------------------------------------------------------------- */
@@ -213,7 +263,8 @@ static void direct_take_post(struct rnic_direct *device, unsigned post)
 
 	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
 		device_half_wake_clients(device->half);
-	if (direct_may_defer(device, post, now_ns)) {
+	direct_count_burst(device, now_ns);
+	if (direct_may_defer(device, post)) {
 		direct_defer_post(device, now_ns);
 	} else {
 		direct_turn_of_program(device, now_ns);
@@ -252,7 +303,7 @@ void direct_device_serve(struct rnic_direct *device)
 	if (device->is_open) {
 		direct_turn(device, now_ns);
 		direct_serve_requests(device);
-		direct_arm_timer(device, now_ns);
+		direct_arm(device, now_ns);
 	}
 	direct_unlock(device, cancellation);
 }

@@ -11,12 +11,15 @@
  * be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
- * and on its event, and what arrives wakes one thread. The lease lasts as long.
+ * and on its event, and what arrives wakes one thread. The device's thread sleeps as long. Further
+ * threads that wait for events are bystanders: they sleep on their events alone. Beside them there
+ * is no lease, for nobody else would take the turns that they wait for.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
- * wait longer than DIRECT_POST_NS, whatever the program does then. Where the program has armed an
- * event, it is likely to sleep, and the first posts get a turn each.
+ * wait longer than DIRECT_POST_NS, whatever the program does then; or than the lease, where the
+ * program has always come back in time. Where the program has armed an event, it is likely to
+ * sleep, and the first posts get a turn each.
  *
  * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
  * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.
@@ -26,6 +29,7 @@
 
 #include "base/time_units.h"
 #include "base/wake_timer.h"
+#include "base/yield_backoff.h"
 #include "ctl/direct_device.h"
 #include "device/device_half.h"
 #include "device/process/device_process.h"
@@ -36,9 +40,10 @@
 #include <stdint.h>
 
 #define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
-#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US)  /* that a post waits for others at most */
+#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US) /* that a post waits for others at most */
+#define DIRECT_PUNCTUAL 64 /* turns in time, before a post may wait for the lease */
 #define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
-#define DIRECT_LOOK_NS	(100 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
 /* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
 enum direct_event {
@@ -54,19 +59,27 @@ struct rnic_direct {
 	struct device_process process;
 	struct device_half *half;
 	uint32_t client_id;
-	pthread_mutex_t lock; /* guards all but `waiting` and what never changes */
+	pthread_mutex_t lock; /* guards all but `waiting`, `backoff` and what never changes */
 	atomic_uint waiting;  /* threads of the program that want the lock */
 	pthread_t thread;
-	uint64_t lease_ns;  /* until then the program takes the turns */
+	struct rnic_yield_backoff backoff; /* of `thread`, which alone uses it */
+
+	/* Who takes the turns. */
+	uint64_t lease_ns;   /* until then the program does */
+	uint32_t misses;     /* turns after a lease that received, in a row */
+	uint32_t takes;	     /* turns of the program that received while the thread keeps watch */
+	bool is_watching;    /* the thread keeps watch: there are no leases */
+	bool has_waiter;     /* a thread of the program waits for an event and takes the turns */
+	uint32_t bystanders; /* threads that wait for an event and take no turns */
+	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
+
+	/* Posts that wait for a turn. */
+	uint32_t posts;
 	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
 	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
-	uint32_t posts;	    /* that wait for a turn */
 	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
-	uint32_t misses;    /* turns after a lease that received, in a row */
-	uint32_t takes;	    /* turns of the program that received while the thread keeps watch */
-	bool is_watching;   /* the thread keeps watch: there are no leases */
-	bool has_waiter;    /* a thread of the program is in direct_device_await() */
-	bool is_leased;	    /* the device's thread sleeps on the lease, until `lease_timer` fires */
+	uint32_t punctual;  /* turns in time for `posts`, in a row; DIRECT_PUNCTUAL at most */
+
 	int link_fd;
 	int epoll_fd;
 	struct wake_timer timer;
@@ -74,6 +87,7 @@ struct rnic_direct {
 	int stop_fd;		       /* an eventfd that ends the thread */
 	uint64_t active_ns;	       /* time of the last activity */
 	uint64_t looked_ns;	       /* time of the last poll of the descriptors */
+	bool has_news;		       /* one of the descriptors has ended a sleep since then */
 	bool is_open;		       /* there is a half, and calls are served */
 	bool has_thread;
 	bool is_stopping;
@@ -106,18 +120,26 @@ void direct_stop_thread(struct rnic_direct *device);
  */
 uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 
-/* Arms the timer for that time or earlier. */
-void direct_arm_timer(struct rnic_direct *device, uint64_t now_ns);
+/* Arms the timer that wakes the sleeping thread, at that time or earlier. */
+void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
-/* Wakes the device's thread from the sleep on the lease, then or earlier. */
-void direct_arm_lease(struct rnic_direct *device, uint64_t wake_ns);
+/* Leaves the turns to the program for a while, where none of its threads waits for an event. */
+void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
 
 /* Runs a turn. The second one returns whether datagrams came. */
 void direct_turn(struct rnic_direct *device, uint64_t now_ns);
 bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns);
 
-/* Serves the events of the descriptors. Returns whether there was anything but datagrams. */
+/*
+ * Serves the events of the descriptors. Returns whether there was anything but datagrams. A look is
+ * a system call, and a turn receives without one: call it after a turn where direct_should_look()
+ * says so. A sleep on the descriptors looks as well.
+ */
 bool direct_look(struct rnic_direct *device, uint64_t now_ns);
+bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns);
+
+/* Tells the control plane what has changed; call it before a sleep. */
+void direct_tell(struct rnic_direct *device, uint64_t now_ns);
 
 /*
  * Lets waiting threads take the lock, which the caller has. The time is bounded: the scheduler may

@@ -21,9 +21,12 @@ static bool direct_is_ready(int fd)
 /* The turns are the program's for another lease, and the device's thread's then. */
 static void direct_stop_waiting(struct rnic_direct *device)
 {
+	const uint64_t now_ns = clock_now_ns();
+
 	device->has_waiter = false;
-	device->lease_ns = clock_now_ns() + DIRECT_LEASE_NS;
-	direct_arm_lease(device, device->posts > 0 ? device->due_ns : device->lease_ns);
+	direct_give_lease(device, now_ns);
+	if (device->is_open)
+		direct_arm(device, now_ns);
 }
 
 /* The thread was cancelled in its sleep, without the lock. */
@@ -35,6 +38,15 @@ static void direct_cancelled(void *context)
 	if (device->is_open)
 		device_half_withdraw_sleep(device->half);
 	direct_stop_waiting(device);
+	pthread_mutex_unlock(&device->lock);
+}
+
+static void direct_bystander_cancelled(void *context)
+{
+	struct rnic_direct *device = context;
+
+	direct_take_lock(device);
+	device->bystanders--;
 	pthread_mutex_unlock(&device->lock);
 }
 
@@ -56,75 +68,107 @@ static bool direct_is_interrupting(void)
 	return false;
 }
 
-/* A thread may be cancelled while it sleeps, as in read(2). */
-static int direct_sleep_cancellable(struct rnic_direct *device, int fd, int cancellation)
+/*
+ * Sleeps with the lock given up meanwhile. A thread may be cancelled while it sleeps, as in
+ * read(2). -EINTR: a signal came that would have ended read(2).
+ */
+static int direct_sleep_cancellable(struct rnic_direct *device, struct pollfd *wakes, nfds_t count,
+				    int cancellation)
+{
+	int result;
+
+	pthread_mutex_unlock(&device->lock);
+	pthread_setcancelstate(cancellation, NULL);
+	result = poll(wakes, count, -1) < 0 ? -errno : 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	direct_take_lock(device);
+	return result == -EINTR && direct_is_interrupting() ? -EINTR : 0;
+}
+
+/* Sleeps as direct_sleep() does, and on `fd` too. 1: it is readable; -EINTR: a signal came. */
+static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancellation,
+				  uint64_t now_ns)
 {
 	struct pollfd wakes[] = {
 		{.fd = device->epoll_fd, .events = POLLIN},
 		{.fd = fd, .events = POLLIN},
 	};
-	int ready;
-
-	pthread_mutex_unlock(&device->lock);
-	pthread_setcancelstate(cancellation, NULL);
-	ready = poll(wakes, RNIC_COUNT_OF(wakes), -1);
-	ready = ready < 0 ? -errno : ready;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	direct_take_lock(device);
-	return ready;
-}
-
-/* Sleeps as direct_sleep() does, and on `fd` too. -EINTR: a signal came. */
-static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancellation,
-				  uint64_t now_ns)
-{
-	int ready = 0;
+	int result = 0;
 
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS) {
 		pthread_mutex_unlock(&device->lock);
 		sched_yield();
 		direct_take_lock(device);
-		return 0;
+		return direct_is_ready(fd);
 	}
 	if (device_half_prepare_sleep(device->half)) {
-		direct_arm_timer(device, now_ns);
+		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
-		card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+		direct_tell(device, now_ns);
 		pthread_cleanup_push(direct_cancelled, device);
-		ready = direct_sleep_cancellable(device, fd, cancellation);
+		result =
+			direct_sleep_cancellable(device, wakes, RNIC_COUNT_OF(wakes), cancellation);
 		pthread_cleanup_pop(false);
+		device->has_news |= wakes[0].revents != 0;
 		if (!device->is_open)
 			return 0;
 	}
 	device_half_withdraw_sleep(device->half);
-	return ready == -EINTR ? -EINTR : 0;
+	return result == 0 && wakes[1].revents != 0 ? 1 : result;
 }
 
-/* Takes turns until `fd` is readable. */
+/* Takes turns until `fd` is readable. A sleep finds that out as well. */
 static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 {
 	int result = 0;
 
 	device->has_waiter = true;
 	device->lease_ns = 0;
-	while (result == 0) {
+	while (result == 0 && device->is_open) {
 		const uint64_t now_ns = clock_now_ns();
+		const bool has_received = direct_turn_receives(device, now_ns);
 
-		if (!direct_turn_receives(device, now_ns) ||
-		    now_ns - device->looked_ns >= DIRECT_LOOK_NS)
+		if (direct_should_look(device, has_received, now_ns))
 			direct_look(device, now_ns);
-		if (direct_is_ready(fd))
-			break;
-		if (device->active_ns != now_ns)
+		if (device->active_ns == now_ns)
+			result = direct_is_ready(fd);
+		else
 			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
-		if (result == -EINTR && !direct_is_interrupting())
-			result = 0;
 		direct_let_others_in(device);
-		if (!device->is_open)
-			break;
 	}
 	direct_stop_waiting(device);
+	return result < 0 ? result : 0;
+}
+
+/* Waits until `fd` is readable, while others take the turns. */
+static int direct_stand_by(struct rnic_direct *device, int fd, int cancellation)
+{
+	struct pollfd wake = {.fd = fd, .events = POLLIN};
+	int result = 0;
+
+	device->bystanders++;
+	while (device->is_open && result == 0 && !direct_is_ready(fd)) {
+		pthread_cleanup_push(direct_bystander_cancelled, device);
+		result = direct_sleep_cancellable(device, &wake, 1, cancellation);
+		pthread_cleanup_pop(false);
+	}
+	device->bystanders--;
 	return result;
+}
+
+static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
+{
+	const bool blocks = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+	const uint64_t now_ns = clock_now_ns();
+
+	if (blocks && !device->has_waiter)
+		return direct_wait(device, fd, cancellation);
+	/* Where the call does not block, the caller is about to sleep elsewhere. */
+	if (!blocks)
+		device->lease_ns = now_ns;
+	direct_turn(device, now_ns);
+	direct_arm(device, now_ns);
+	return blocks ? direct_stand_by(device, fd, cancellation) : 0;
 }
 
 int direct_device_await(struct rnic_direct *device, int fd)
@@ -132,15 +176,8 @@ int direct_device_await(struct rnic_direct *device, int fd)
 	int cancellation = direct_lock(device);
 	int result = 0;
 
-	if (device->is_open && device->has_waiter) {
-		direct_turn(device, clock_now_ns());
-	} else if (device->is_open && (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0) {
-		direct_turn(device, clock_now_ns());
-		device->lease_ns = 0;
-		direct_arm_lease(device, clock_now_ns());
-	} else if (device->is_open) {
-		result = direct_wait(device, fd, cancellation);
-	}
+	if (device->is_open)
+		result = direct_await_event(device, fd, cancellation);
 	direct_unlock(device, cancellation);
 	return result;
 }

@@ -560,6 +560,45 @@ static void test_socket_path(void **state)
 	assert_string_equal(path, geteuid() == 0 ? "/run/rnicd/rnicd.sock" : expected);
 }
 
+/* --- forks ------------------------------------------------------------------------------------ */
+
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static int watched_fd = -1;
+static bool was_locked; /* while `watched_fd` was closed */
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+int __wrap_close(int fd)
+{
+	if (fd == watched_fd) {
+		was_locked = pthread_mutex_trylock(&fork_lock) != 0;
+		if (!was_locked)
+			pthread_mutex_unlock(&fork_lock);
+		watched_fd = -1;
+	}
+	return __real_close(fd);
+}
+
+/* A fork() finds the descriptor in the link, or closed. */
+static void no_fork_comes_between_taking_and_closing(void **state)
+{
+	struct rnic_link link;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	rnic_link_init(&link);
+	link.fork_lock = &fork_lock;
+	atomic_store(&link.fd, fds[0]);
+	watched_fd = fds[0];
+	rnic_link_close(&link);
+	assert_int_equal(watched_fd, -1);
+	assert_true(was_locked);
+	rnic_link_fini(&link);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_a_connection_comes_under_the_lock_of_fork),
 		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_socket_path),
+		cmocka_unit_test(no_fork_comes_between_taking_and_closing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

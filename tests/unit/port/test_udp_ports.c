@@ -501,6 +501,43 @@ static void test_many_addresses(void **state)
 	free(inbox);
 }
 
+static uint32_t receive_some(struct port *port)
+{
+	struct datagram received[8];
+
+	return port->ops->receive(port, received, 8, fixture_now_ns());
+}
+
+/*
+ * Of several addresses, the one that received last costs one system call a datagram. The others
+ * have their turn: each is asked by every other receive.
+ */
+static void test_latest_address_is_asked_alone(void **state)
+{
+	struct rnic_gid gids[2] = {fixture_own_gid(14), fixture_own_gid(15)};
+	struct udp_options options = {.gids = gids, .gid_count = 2};
+	struct datagram to_first = fixture_datagram(0, &gids[1], &gids[0], 64);
+	struct datagram to_second = fixture_datagram(1, &gids[0], &gids[1], 64);
+	char text[PORT_TEXT_BYTES];
+	struct port *port;
+	uint64_t calls;
+
+	assert_int_equal(open_kind(state, &port, &options, text), 0);
+	fixture_transmit(port, &to_second, 1);
+	assert_true(fixture_is_due(port, 1000));
+	assert_int_equal(receive_some(port), 1);
+	assert_int_equal(receive_some(port), 0);
+	fixture_transmit(port, &to_second, 1);
+	assert_true(fixture_is_due(port, 1000));
+	calls = port->counters.receive_calls;
+	assert_int_equal(receive_some(port), 1);
+	assert_int_equal(port->counters.receive_calls - calls, 1);
+	fixture_transmit(port, &to_first, 1);
+	assert_true(fixture_is_due(port, 1000));
+	assert_int_equal(receive_some(port) + receive_some(port), 1);
+	port->ops->close(port);
+}
+
 /* Addresses come and go while the port is open; the others do not notice. */
 static void test_addresses_change(void **state)
 {
@@ -669,6 +706,7 @@ int main(void)
 		TEST_OVER_BOTH(test_garbage),
 		TEST_OVER_BOTH(test_arrival_before_sleep),
 		TEST_OVER_BOTH(test_many_addresses),
+		TEST_OVER(test_latest_address_is_asked_alone, socket_kind),
 		TEST_OVER_BOTH(test_addresses_change),
 		TEST_OVER_BOTH(test_flooded_neighbour),
 		TEST_OVER_BOTH(test_taken_and_released),

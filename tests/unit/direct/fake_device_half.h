@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device half without objects, for tests of the turns that threads take: each turn leaves the
+ * next deadline, and may do what the test says.
+ */
+#ifndef FAKE_DEVICE_HALF_H
+#define FAKE_DEVICE_HALF_H
+
+#include <stdint.h>
+
+struct fake_device_half {
+	uint64_t next_deadline_ns;  /* UINT64_MAX: none */
+	uint64_t later_deadline_ns; /* what a turn leaves there; 0: as it is */
+};
+
+extern struct fake_device_half fake_device_half;
+
+#endif

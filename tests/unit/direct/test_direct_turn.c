@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* How long a post waits for a turn together with others. */
+#include "device/direct/direct_turn.h"
+
+#include "base/clock.h"
+#include "fake_device_half.h"
+#include "unit_test.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static uint64_t clock_ns;
+
+uint64_t __wrap_clock_now_ns(void);
+
+uint64_t __wrap_clock_now_ns(void)
+{
+	return clock_ns;
+}
+
+static int set_up(void **state)
+{
+	static struct rnic_direct device;
+
+	memset(&device, 0, sizeof(device));
+	fake_device_half = (struct fake_device_half){.next_deadline_ns = UINT64_MAX};
+	clock_ns = RNIC_NS_PER_SECOND;
+	pthread_mutex_init(&device.lock, NULL);
+	assert_int_equal(wake_timer_open(&device.timer), 0);
+	assert_int_equal(wake_timer_open(&device.lease_timer), 0);
+	device.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	device.is_open = true;
+	device.is_leased = true;
+	*state = &device;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	close(device->epoll_fd);
+	close(device->timer.fd);
+	close(device->lease_timer.fd);
+	pthread_mutex_destroy(&device->lock);
+	return 0;
+}
+
+/* The first post has its turn at once, the second one waits. */
+static void post_two(struct rnic_direct *device)
+{
+	direct_device_turn(device, 0);
+	direct_device_turn(device, 0);
+	assert_int_equal(device->posts, 1);
+}
+
+static void post_and_poll(struct rnic_direct *device, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++) {
+		post_two(device);
+		direct_device_poll(device);
+		assert_int_equal(device->posts, 0);
+		clock_ns += RNIC_NS_PER_MS;
+	}
+}
+
+static void a_deferred_post_is_due_soon(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_two(device);
+	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
+	assert_true(device->lease_timer.armed_ns <= device->due_ns);
+}
+
+static void a_program_that_comes_back_may_come_later(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_and_poll(device, DIRECT_PUNCTUAL);
+	post_two(device);
+	assert_int_equal(device->due_ns, clock_ns + DIRECT_LEASE_NS);
+	assert_true(device->lease_timer.armed_ns <= device->due_ns);
+}
+
+static void a_program_that_was_late_once_begins_anew(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_and_poll(device, DIRECT_PUNCTUAL);
+	post_two(device);
+	clock_ns = device->due_ns;
+	direct_device_poll(device);
+	clock_ns += RNIC_NS_PER_MS;
+	post_and_poll(device, DIRECT_PUNCTUAL - 1);
+	post_two(device);
+	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
+}
+
+/* Without a lease the device's thread keeps watch, and is awake soon in any case. */
+static void without_a_lease_a_deferred_post_is_due_soon(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_and_poll(device, DIRECT_PUNCTUAL);
+	device->is_watching = true;
+	post_two(device);
+	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_deferred_post_is_due_soon, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_comes_back_may_come_later, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_was_late_once_begins_anew, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

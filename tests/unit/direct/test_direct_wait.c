@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Who takes the turns, and when a sleeping thread wakes for the next one. */
+#include "device/direct/direct_turn.h"
+
+#include "base/clock.h"
+#include "fake_device_half.h"
+#include "unit_test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define FAR_NS (UINT64_C(60) * RNIC_NS_PER_SECOND) /* a deadline beyond any lease */
+
+struct channel {
+	int read_fd;
+	int write_fd;
+};
+
+/* The device's thread is not there; what it sleeps on is. */
+struct fixture {
+	struct rnic_direct device;
+	struct channel first;
+	struct channel second;
+};
+
+static void channel_open(struct channel *channel)
+{
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	*channel = (struct channel){fds[0], fds[1]};
+}
+
+static void channel_close(struct channel *channel)
+{
+	close(channel->read_fd);
+	close(channel->write_fd);
+}
+
+static void channel_signal(const struct channel *channel)
+{
+	assert_int_equal(write(channel->write_fd, "", 1), 1);
+}
+
+static int set_up(void **state)
+{
+	static struct fixture fixture;
+	struct rnic_direct *device = &fixture.device;
+
+	memset(&fixture, 0, sizeof(fixture));
+	fake_device_half = (struct fake_device_half){.next_deadline_ns = UINT64_MAX};
+	pthread_mutex_init(&device->lock, NULL);
+	assert_int_equal(wake_timer_open(&device->timer), 0);
+	assert_int_equal(wake_timer_open(&device->lease_timer), 0);
+	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	device->is_open = true;
+	channel_open(&fixture.first);
+	channel_open(&fixture.second);
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	close(f->device.epoll_fd);
+	close(f->device.timer.fd);
+	close(f->device.lease_timer.fd);
+	pthread_mutex_destroy(&f->device.lock);
+	channel_close(&f->first);
+	channel_close(&f->second);
+	return 0;
+}
+
+/* --- deadlines -------------------------------------------------------------------------------- */
+
+/* The next turn meets what must be sent again then. */
+static uint64_t a_turn_leaves_a_deadline(void)
+{
+	fake_device_half.later_deadline_ns = clock_now_ns() + FAR_NS;
+	return fake_device_half.later_deadline_ns;
+}
+
+/* The device's thread sleeps on the descriptors, without a deadline so far. */
+static void a_wait_that_does_not_block_arms_the_timer(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
+
+	assert_int_equal(fcntl(f->first.read_fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+	assert_true(f->device.timer.armed_ns <= deadline_ns);
+}
+
+static void a_wait_that_ends_at_once_arms_the_timer(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
+
+	channel_signal(&f->first);
+	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+	assert_true(f->device.timer.armed_ns <= deadline_ns);
+}
+
+static void a_wait_beside_another_arms_the_timer(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
+
+	f->device.has_waiter = true;
+	channel_signal(&f->first);
+	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+	assert_true(f->device.timer.armed_ns <= deadline_ns);
+}
+
+/* --- leases ----------------------------------------------------------------------------------- */
+
+struct waiter {
+	struct rnic_direct *device;
+	struct channel *channel;
+	pthread_t thread;
+	int result;
+};
+
+static void *wait_for_channel(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->result = direct_device_await(waiter->device, waiter->channel->read_fd);
+	return NULL;
+}
+
+static bool has_waiters(struct rnic_direct *device, uint32_t bystanders)
+{
+	bool has;
+
+	pthread_mutex_lock(&device->lock);
+	has = device->has_waiter && device->bystanders == bystanders;
+	pthread_mutex_unlock(&device->lock);
+	return has;
+}
+
+/* A thread that waits, with so many bystanders from then on. */
+static void waiter_start(struct waiter *waiter, struct fixture *f, struct channel *channel,
+			 uint32_t bystanders)
+{
+	*waiter = (struct waiter){.device = &f->device, .channel = channel, .result = -1};
+	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_channel, waiter), 0);
+	while (!has_waiters(&f->device, bystanders))
+		sched_yield();
+}
+
+static void waiter_finish(struct waiter *waiter)
+{
+	channel_signal(waiter->channel);
+	pthread_join(waiter->thread, NULL);
+	assert_int_equal(waiter->result, 0);
+}
+
+/* Nobody but the device's thread takes turns for the second one, when the first one has left. */
+static void beside_a_second_waiter_there_is_no_lease(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_direct *device = &f->device;
+	struct waiter first, second;
+	uint64_t before_ns;
+
+	device->is_leased = true;
+	device->lease_timer.armed_ns = UINT64_MAX;
+	waiter_start(&first, f, &f->first, 0);
+	waiter_start(&second, f, &f->second, 1);
+	waiter_finish(&first);
+	assert_true(device->lease_ns <= clock_now_ns());
+	assert_true(device->lease_timer.armed_ns <= clock_now_ns());
+	direct_device_poll(device);
+	assert_true(device->lease_ns <= clock_now_ns());
+	waiter_finish(&second);
+	before_ns = clock_now_ns();
+	direct_device_poll(device);
+	assert_true(device->lease_ns >= before_ns + DIRECT_LEASE_NS);
+}
+
+/* The waiter takes the turns, so no lease puts off what is due. */
+static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_direct *device = &f->device;
+	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
+	struct waiter waiter;
+
+	device->lease_ns = deadline_ns + FAR_NS;
+	waiter_start(&waiter, f, &f->first, 0);
+	assert_true(device->timer.armed_ns <= deadline_ns);
+	direct_device_poll(device);
+	assert_true(device->lease_ns <= clock_now_ns());
+	waiter_finish(&waiter);
+}
+
+/* A bystander that is cancelled counts no more. */
+static void a_cancelled_bystander_leaves(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter first, second;
+	void *result;
+
+	waiter_start(&first, f, &f->first, 0);
+	waiter_start(&second, f, &f->second, 1);
+	pthread_cancel(second.thread);
+	pthread_join(second.thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_true(has_waiters(&f->device, 0));
+	waiter_finish(&first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_wait_that_does_not_block_arms_the_timer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_that_ends_at_once_arms_the_timer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_beside_another_arms_the_timer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(beside_a_second_waiter_there_is_no_lease, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_lease_puts_off_no_deadline_of_a_waiter, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_cancelled_bystander_leaves, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
