@@ -15,17 +15,23 @@ struct bench {
 	struct ah foreign_ah;
 };
 
-static struct bench bench_start(void)
+static struct bench bench_start_with(bool is_batched)
 {
 	struct fixture_options options = fixture_defaults;
 	struct bench bench = {0};
 	struct rnic_path path = {.hop_limit = 33, .traffic_class = 44, .port = 1, .is_global = 1};
 
 	options.type = RNIC_QP_TYPE_UD;
+	options.is_batched = is_batched;
 	bench.fixture = fixture_create(&options);
 	path.dest_gid = rnic_gid_from_ipv4((const uint8_t[]){198, 51, 100, 7});
 	assert_int_equal(ah_init(&bench.fixture->engine, &bench.ah, &bench.fixture->pd, &path), 0);
 	return bench;
+}
+
+static struct bench bench_start(void)
+{
+	return bench_start_with(false);
 }
 
 static void bench_stop(struct bench *bench)
@@ -186,6 +192,65 @@ static void a_receive_shows_header_and_payload(void **state)
 	bench_stop(&bench);
 }
 
+#define BATCH	    (PLACEMENT_HEADERS_MAX + 22)
+#define PLACE_BYTES 64
+
+/* Datagram `i` of a batch into a receive of its own. */
+static void receive_in_batch(struct engine_fixture *fixture, const uint8_t *payload, uint32_t i)
+{
+	struct rnic_packet packet = datagram(fixture, payload, 1);
+
+	packet.addresses.hop_limit = (uint8_t)i;
+	fixture_post_receive(fixture, i, i * PLACE_BYTES, PLACE_BYTES);
+	engine_receive(&fixture->engine, &packet, fixture->now_ns);
+}
+
+/* One system call places many datagrams, so the headers of all must stay. */
+static void datagrams_of_a_batch_are_placed_together(void **state)
+{
+	struct bench bench = bench_start_with(true);
+	struct engine_fixture *fixture = bench.fixture;
+	uint8_t payloads[BATCH];
+
+	(void)state;
+	for (uint32_t i = 0; i < BATCH; i++) {
+		payloads[i] = (uint8_t)(255 - i);
+		receive_in_batch(fixture, &payloads[i], i);
+		assert_int_equal(fixture->completion_count,
+				 i < PLACEMENT_HEADERS_MAX ? 0 : PLACEMENT_HEADERS_MAX);
+	}
+	engine_flush(&fixture->engine, fixture->now_ns);
+	assert_int_equal(fixture->completion_count, BATCH);
+	for (uint32_t i = 0; i < BATCH; i++) {
+		const uint8_t *bytes = fixture->memory.bytes + i * PLACE_BYTES;
+
+		assert_int_equal(fixture->completions[i].wr_id, i);
+		assert_int_equal(bytes[28], (uint8_t)i);
+		assert_int_equal(bytes[HEADER_BYTES], payloads[i]);
+	}
+	bench_stop(&bench);
+}
+
+static void a_datagram_of_a_batch_fails_alone(void **state)
+{
+	static const enum rnic_wc_status statuses[] = {RNIC_WC_SUCCESS, RNIC_WC_SUCCESS,
+						       RNIC_WC_LOC_PROT_ERR, RNIC_WC_WR_FLUSH_ERR};
+	struct bench bench = bench_start_with(true);
+	struct engine_fixture *fixture = bench.fixture;
+	const uint8_t payload = 1;
+
+	(void)state;
+	fixture->memory.gone_from = 2 * PLACE_BYTES;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(statuses); i++)
+		receive_in_batch(fixture, &payload, i);
+	engine_flush(&fixture->engine, fixture->now_ns);
+	assert_int_equal(fixture->completion_count, RNIC_COUNT_OF(statuses));
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(statuses); i++)
+		assert_int_equal(fixture->completions[i].status, statuses[i]);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	bench_stop(&bench);
+}
+
 static void a_receive_says_that_it_came_by_ipv6(void **state)
 {
 	struct bench bench = bench_start();
@@ -287,6 +352,8 @@ int main(void)
 		cmocka_unit_test(wrong_sends_lead_into_sqe),
 		cmocka_unit_test(payload_that_cannot_be_read_stops_the_sends),
 		cmocka_unit_test(a_receive_shows_header_and_payload),
+		cmocka_unit_test(datagrams_of_a_batch_are_placed_together),
+		cmocka_unit_test(a_datagram_of_a_batch_fails_alone),
 		cmocka_unit_test(a_receive_says_that_it_came_by_ipv6),
 		cmocka_unit_test(a_receive_says_from_where_to_answer),
 		cmocka_unit_test(what_cannot_be_received_is_dropped_and_counted),

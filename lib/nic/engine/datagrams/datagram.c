@@ -30,16 +30,14 @@ static enum verdict datagram_check(struct request *request)
 static enum verdict datagram_place(struct request *request)
 {
 	const struct rnic_packet *packet = request->packet;
-	uint8_t header[RNIC_GRH_BYTES];
+	uint8_t *header = placement_header(request->engine);
 	enum verdict verdict;
 
 	rnic_grh_write(&packet->addresses, rnic_packet_bytes(packet) + RNIC_ICRC_BYTES, header);
-	verdict = responder_scatter(request, 0, header, sizeof(header));
+	verdict = responder_scatter(request, 0, header, RNIC_GRH_BYTES);
 	if (verdict == VERDICT_PASS && request->qp->state != RNIC_QP_STATE_ERR)
-		verdict = responder_scatter(request, sizeof(header), packet->payload,
+		verdict = responder_scatter(request, RNIC_GRH_BYTES, packet->payload,
 					    packet->payload_bytes);
-	/* The header is on this stack. */
-	placement_run(request->engine);
 	return verdict;
 }
 

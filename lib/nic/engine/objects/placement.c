@@ -145,6 +145,7 @@ void placement_init(struct engine *engine, placement_failed_function *failed)
 
 	placement->queued = 0;
 	placement->delivered = 0;
+	placement->header_count = 0;
 	placement->is_running = false;
 	placement->failed = failed;
 	list_init(&placement->failing);
@@ -187,6 +188,7 @@ void placement_run(struct engine *engine)
 		return;
 	placement->is_running = true;
 	memory_batch_flush(&engine->writes);
+	placement->header_count = 0;
 	placement_deliver(engine);
 	while (!list_is_empty(&placement->failing)) {
 		struct qp *qp = list_first_entry(&placement->failing, struct qp, failures.node);
@@ -209,6 +211,16 @@ void placement_cqe(struct engine *engine, struct cq *cq, const struct cqe *cqe)
 		placement_deliver(engine);
 	else if (is_full || memory_batch_is_empty(&engine->writes))
 		placement_run(engine);
+}
+
+uint8_t *placement_header(struct engine *engine)
+{
+	struct placement *placement = &engine->placement;
+
+	if (placement->header_count == PLACEMENT_HEADERS_MAX)
+		placement_run(engine);
+	assert(placement->header_count < PLACEMENT_HEADERS_MAX);
+	return placement->headers[placement->header_count++];
 }
 
 void placement_last_receive(struct engine *engine, struct qp *qp)

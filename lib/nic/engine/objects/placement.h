@@ -45,6 +45,13 @@ void placement_cqe(struct engine *engine, struct cq *cq, const struct cqe *cqe);
 int placement_write(struct engine *engine, struct qp *qp, const struct memory_transfer *transfer,
 		    enum placement_origin origin, struct rnic_psn psn);
 
+/*
+ * Returns room for the header of a datagram, RNIC_GRH_BYTES. The room is the caller's until all
+ * payload received so far is placed. Making room may show that earlier payload failed, as in
+ * placement_write().
+ */
+uint8_t *placement_header(struct engine *engine);
+
 /* Raises RNIC_EVENT_QP_LAST_WQE_REACHED for `qp` once all its completions so far are delivered. */
 void placement_last_receive(struct engine *engine, struct qp *qp);
 

@@ -5,12 +5,16 @@
 
 #include "base/list.h"
 #include "engine/objects/engine_cqe.h"
+#include "mem/memory_batch.h"
+#include "wire/ip_header.h"
 #include "wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define PLACEMENT_COMPLETIONS_MAX 256 /* a power of two */
+/* A datagram is two transfers of the batch: header and payload. */
+#define PLACEMENT_HEADERS_MAX (MEMORY_BATCH_TRANSFERS / 2)
 
 struct cq;
 struct engine;
@@ -28,6 +32,8 @@ struct placement {
 	} waiting[PLACEMENT_COMPLETIONS_MAX]; /* number i at i modulo its size */
 	uint32_t queued;		      /* completions ever queued, and ever delivered */
 	uint32_t delivered;
+	uint8_t headers[PLACEMENT_HEADERS_MAX][RNIC_GRH_BYTES]; /* of datagrams in the batch */
+	uint32_t header_count;
 	struct list failing; /* struct qp with failures not acted upon */
 	bool is_running;
 	placement_failed_function *failed;
