@@ -2,7 +2,8 @@
 /*
  * A connection to a daemon for looking only: HELLO as administrator, then SHOW. The link owns its
  * socket. Every call is bounded in time: a daemon that does not answer within ADMIN_LINK_TIMEOUT_S
- * is an error, never a hang.
+ * is an error, never a hang. Signals end no call; a call that they interrupt takes at most twice as
+ * long.
  */
 #ifndef RNIC_ADMIN_LINK_H
 #define RNIC_ADMIN_LINK_H

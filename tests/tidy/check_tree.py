@@ -89,7 +89,7 @@ LAYERS = [
     ("lib/rdmacm/", {"base", "wire", "native/refuse.h", "verbs/ibv_native.h", "rdmacm"}),
     ("lib/rsockets/", {"base", "wire", "verbs/ibv_native.h", "rdmacm/rdma_interface.h",
                        "rdmacm/rdma_translate.h", "rsockets"}),
-    ("lib/admin/", {"admin", "ctl", "native/socket_trust.h"}),
+    ("lib/admin/", {"admin", "base/time_units.h", "ctl", "native/socket_trust.h"}),
     ("lib/view/", {"base", "ctl", "wire/gid.h", "view", "admin/admin_link.h",
                    "native/disable.h", "native/device_list.h"}),
     ("lib/guard/", {"guard"}),
