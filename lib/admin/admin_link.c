@@ -17,6 +17,8 @@
 
 enum { SHOW_ROWS_MAX = 1 << 22 };
 
+#define SHOW_HEAD_BYTES (sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply))
+
 union message {
 	struct rnic_ctl_header header;
 	uint8_t bytes[RNIC_CTL_MESSAGE_BYTES];
@@ -226,26 +228,24 @@ void admin_link_close(struct admin_link *link)
 
 /* ---- rows ---- */
 
-int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
-			 struct admin_page *page)
+int admin_link_show_page(struct admin_link *link, uint32_t kind, struct admin_page *page)
 {
 	const struct rnic_ctl_show show = {.kind = kind, .cursor = page->cursor};
-	const size_t head_bytes =
-		sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
-	const struct rnic_ctl_show_reply *reply;
+	struct rnic_ctl_show_reply reply;
 	union message message;
 	int error = admin_link_exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
 
 	if (error)
 		return error;
-	reply = (const void *)(message.bytes + sizeof(message.header));
-	if (message.header.bytes < head_bytes || reply->row_bytes != row_bytes ||
-	    reply->row_count > RNIC_CTL_MESSAGE_BYTES ||
-	    message.header.bytes - head_bytes < reply->row_count * row_bytes)
+	/* All rows are in the message: rnic_ctl_check_reply() looks at that. */
+	memcpy(&reply, message.bytes + sizeof(message.header), sizeof(reply));
+	if (reply.row_count > 0 && reply.row_bytes < ADMIN_ROW_BYTES_MIN)
 		return fail_protocol(link);
-	page->cursor = reply->next;
-	page->count = reply->row_count;
-	memcpy(page->rows, message.bytes + head_bytes, reply->row_count * row_bytes);
+	page->cursor = reply.next;
+	page->count = reply.row_count;
+	page->row_bytes = reply.row_bytes;
+	memcpy(page->rows, message.bytes + SHOW_HEAD_BYTES,
+	       (size_t)reply.row_count * reply.row_bytes);
 	return 0;
 }
 
@@ -262,7 +262,8 @@ static int append_page(struct admin_link *link, const struct admin_page *page, s
 	grown = realloc(*rows, (*count + page->count) * row_bytes);
 	if (!grown)
 		return admin_link_fail(link, -ENOMEM, "rows");
-	memcpy(grown + *count * row_bytes, page->rows, page->count * row_bytes);
+	for (size_t i = 0; i < page->count; i++)
+		admin_page_row(page, i, grown + (*count + i) * row_bytes, row_bytes);
 	*rows = grown;
 	*count += page->count;
 	return 0;
@@ -277,7 +278,7 @@ int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, vo
 	int error;
 
 	do {
-		error = admin_link_show_page(link, kind, row_bytes, &page);
+		error = admin_link_show_page(link, kind, &page);
 		if (!error)
 			error = append_page(link, &page, row_bytes, &all, &all_count);
 		if (error) {

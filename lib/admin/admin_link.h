@@ -8,6 +8,7 @@
 #ifndef RNIC_ADMIN_LINK_H
 #define RNIC_ADMIN_LINK_H
 
+#include "admin/admin_page.h"
 #include "ctl/ctl_message.h"
 
 #include <stddef.h>
@@ -39,24 +40,16 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program);
 void admin_link_close(struct admin_link *link);
 
-/* A reply's rows; `cursor` is 0 for the first page, and 0 again after the last. */
-struct admin_page {
-	uint32_t cursor;
-	size_t count;
-	_Alignas(8) uint8_t rows[RNIC_CTL_MESSAGE_BYTES];
-};
-
 /*
- * Asks for the rows of `kind`, row_bytes each, from page->cursor on. A page may be empty and not
- * the last. Errors as of admin_link_show(); the page is then undefined.
+ * Asks for the rows of `kind` (enum rnic_show_kind), from page->cursor on. A page may be empty and
+ * not the last. Errors as of admin_link_show(); the page is then undefined.
  */
-int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
-			 struct admin_page *page);
+int admin_link_show_page(struct admin_link *link, uint32_t kind, struct admin_page *page);
 
 /*
- * Asks for all rows of `kind` (enum rnic_show_kind). On success *rows is one allocation of *count
- * rows of row_bytes each, which the caller frees. Returns 0, -ENOMEM, -EPROTO when the daemon's
- * rows have another size, or the daemon's error; `reason` then tells the cause.
+ * Asks for all rows of `kind`. On success *rows is one allocation of *count rows of row_bytes each,
+ * as admin_page_row() has them, which the caller frees. Returns 0, -ENOMEM, -EPROTO when the answer
+ * is not rnicd's, or the daemon's error; `reason` then tells the cause.
  */
 int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, void **rows,
 		    size_t *count);

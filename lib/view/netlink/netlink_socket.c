@@ -202,12 +202,11 @@ struct netlink_talk {
 	int fd;
 };
 
-static int netlink_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-			struct admin_page *page)
+static int netlink_read(void *context, uint32_t place, uint32_t kind, struct admin_page *page)
 {
 	struct netlink_talk *talk = context;
 
-	return netlink_source_read(&talk->source, place, kind, row_bytes, page);
+	return netlink_source_read(&talk->source, place, kind, page);
 }
 
 static int netlink_send(void *context, const void *message, size_t bytes)

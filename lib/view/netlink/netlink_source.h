@@ -21,7 +21,7 @@ void netlink_source_open(struct netlink_source *source);
 
 /* Reads rows of the device at `place` in the list, as nldev_peer.read. */
 int netlink_source_read(struct netlink_source *source, uint32_t place, uint32_t kind,
-			size_t row_bytes, struct admin_page *page);
+			struct admin_page *page);
 
 void netlink_source_close(struct netlink_source *source);
 

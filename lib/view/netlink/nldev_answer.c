@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ANSWER_ROWS_MAX (RNIC_CTL_MESSAGE_BYTES / 16) /* of a page: no row is shorter */
-
 struct answer {
 	const struct nldev_peer *peer;
 	const struct nldev_request *request;
@@ -70,21 +68,20 @@ static void answer_begin_device(struct answer *answer)
 
 /* ---- the device ---- */
 
-static int answer_read(const struct answer *answer, uint32_t kind, size_t row_bytes,
-		       struct admin_page *page)
+static int answer_read(const struct answer *answer, uint32_t kind, struct admin_page *page)
 {
-	return answer->peer->read(answer->peer->context, answer->place, kind, row_bytes, page);
+	return answer->peer->read(answer->peer->context, answer->place, kind, page);
 }
 
 static int answer_read_device(struct answer *answer)
 {
 	struct admin_page page = {.cursor = 0};
-	int error = answer_read(answer, RNIC_SHOW_DEVICE, sizeof(answer->device), &page);
+	int error = answer_read(answer, RNIC_SHOW_DEVICE, &page);
 
 	if (error == 0 && page.count == 0)
 		error = -ENODEV;
 	if (error == 0)
-		memcpy(&answer->device, page.rows, sizeof(answer->device));
+		admin_page_row(&page, 0, &answer->device, sizeof(answer->device));
 	return error;
 }
 
@@ -97,7 +94,7 @@ static int answer_count(const struct answer *answer, const struct nldev_objects 
 
 	*count = 0;
 	do {
-		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+		error = answer_read(answer, objects->kind, &page);
 		*count += error == 0 ? page.count : 0;
 	} while (error == 0 && page.cursor != 0);
 	return error;
@@ -177,13 +174,13 @@ static int answer_counters(struct answer *answer)
 	int error;
 
 	do {
-		error = answer_read(answer, RNIC_SHOW_COUNTERS, sizeof(struct rnic_show_counter),
-				    &page);
+		error = answer_read(answer, RNIC_SHOW_COUNTERS, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
-			const struct rnic_show_counter *counters = (const void *)page.rows;
 			const size_t before = answer->writer.used;
+			struct rnic_show_counter counter;
 
-			nldev_fill_counter(&answer->writer, &counters[i]);
+			admin_page_row(&page, i, &counter, sizeof(counter));
+			nldev_fill_counter(&answer->writer, &counter);
 			if (!answer->writer.is_full)
 				continue;
 			answer->writer.used = before;
@@ -191,7 +188,7 @@ static int answer_counters(struct answer *answer)
 			nldev_unnest(&answer->writer, table);
 			error = answer_send(answer);
 			table = answer_begin_counters(answer);
-			nldev_fill_counter(&answer->writer, &counters[i]);
+			nldev_fill_counter(&answer->writer, &counter);
 		}
 	} while (error == 0 && page.cursor != 0);
 	nldev_unnest(&answer->writer, table);
@@ -200,42 +197,41 @@ static int answer_counters(struct answer *answer)
 
 /* ---- objects ---- */
 
-static uint32_t answer_client_of(const uint8_t *row)
+static uint32_t answer_client_of(const struct admin_page *page, size_t index)
 {
 	uint32_t client_id;
 
-	memcpy(&client_id, row, sizeof(client_id));
+	admin_page_row(page, index, &client_id, sizeof(client_id));
 	return client_id;
 }
 
 /* Looks up the processes of the page's rows: 0 where the client has gone. */
-static int answer_find_pids(const struct answer *answer, const struct nldev_objects *objects,
-			    const struct admin_page *page, uint32_t pids[ANSWER_ROWS_MAX])
+static int answer_find_pids(const struct answer *answer, const struct admin_page *page,
+			    uint32_t pids[ADMIN_PAGE_ROWS_MAX])
 {
 	struct admin_page clients = {.cursor = 0};
 	int error;
 
-	memset(pids, 0, ANSWER_ROWS_MAX * sizeof(pids[0]));
+	memset(pids, 0, ADMIN_PAGE_ROWS_MAX * sizeof(pids[0]));
 	do {
-		error = answer_read(answer, RNIC_SHOW_CLIENTS, sizeof(struct rnic_show_client),
-				    &clients);
+		error = answer_read(answer, RNIC_SHOW_CLIENTS, &clients);
 		for (size_t i = 0; error == 0 && i < clients.count; i++) {
-			const struct rnic_show_client *rows = (const void *)clients.rows;
+			struct rnic_show_client client;
 
+			admin_page_row(&clients, i, &client, sizeof(client));
 			for (size_t j = 0; j < page->count; j++)
-				if (answer_client_of(page->rows + j * objects->row_bytes) ==
-				    rows[i].client_id)
-					pids[j] = rows[i].pid;
+				if (answer_client_of(page, j) == client.client_id)
+					pids[j] = client.pid;
 		}
 	} while (error == 0 && clients.cursor != 0);
 	return error;
 }
 
 static void answer_fill_entry(struct answer *answer, const struct nldev_objects *objects,
-			      const uint8_t *row, uint32_t pid)
+			      const union nldev_row *row, uint32_t pid)
 {
 	objects->fill(&answer->writer, row);
-	nldev_fill_process(&answer->writer, answer_client_of(row), pid);
+	nldev_fill_process(&answer->writer, row->client_id, pid);
 }
 
 /* Sends the page's rows, in as many messages as they need. */
@@ -253,10 +249,11 @@ static int answer_send_rows(struct answer *answer, const struct nldev_objects *o
 		table = nldev_nest(&answer->writer, objects->table);
 		for (; next < page->count; next++) {
 			const size_t before = answer->writer.used;
+			union nldev_row row;
 
+			admin_page_row(page, next, &row, objects->row_bytes);
 			nldev_nest(&answer->writer, objects->entry);
-			answer_fill_entry(answer, objects, page->rows + next * objects->row_bytes,
-					  pids[next]);
+			answer_fill_entry(answer, objects, &row, pids[next]);
 			nldev_unnest(&answer->writer, before);
 			if (answer->writer.is_full) {
 				answer->writer.used = before;
@@ -279,11 +276,11 @@ static int64_t answer_page(struct answer *answer, const struct nldev_objects *ob
 			   uint32_t cursor)
 {
 	struct admin_page page = {.cursor = cursor};
-	uint32_t pids[ANSWER_ROWS_MAX];
-	int error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+	uint32_t pids[ADMIN_PAGE_ROWS_MAX];
+	int error = answer_read(answer, objects->kind, &page);
 
 	if (error == 0 && page.count > 0)
-		error = answer_find_pids(answer, objects, &page, pids);
+		error = answer_find_pids(answer, &page, pids);
 	if (error == 0)
 		error = answer_send_rows(answer, objects, &page, pids);
 	if (error != 0)
@@ -295,21 +292,22 @@ static int64_t answer_page(struct answer *answer, const struct nldev_objects *ob
 static int answer_object(struct answer *answer, const struct nldev_objects *objects)
 {
 	struct admin_page page = {.cursor = 0};
-	uint32_t pids[ANSWER_ROWS_MAX];
+	uint32_t pids[ADMIN_PAGE_ROWS_MAX];
 	int error;
 
 	do {
-		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+		error = answer_read(answer, objects->kind, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
-			const uint8_t *row = page.rows + i * objects->row_bytes;
+			union nldev_row row;
 
-			if (objects->number(row) != answer->request->object)
+			admin_page_row(&page, i, &row, objects->row_bytes);
+			if (objects->number(&row) != answer->request->object)
 				continue;
-			error = answer_find_pids(answer, objects, &page, pids);
+			error = answer_find_pids(answer, &page, pids);
 			if (error != 0)
 				return error;
 			answer_begin_device(answer);
-			answer_fill_entry(answer, objects, row, pids[i]);
+			answer_fill_entry(answer, objects, &row, pids[i]);
 			return answer_send(answer);
 		}
 	} while (error == 0 && page.cursor != 0);

@@ -8,7 +8,7 @@
 #ifndef RNIC_VIEW_NLDEV_ANSWER_H
 #define RNIC_VIEW_NLDEV_ANSWER_H
 
-#include "admin/admin_link.h"
+#include "admin/admin_page.h"
 #include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
@@ -17,8 +17,7 @@
 
 struct nldev_peer {
 	/* Reads rows of the device at `place`, as admin_link_show_page() does. Negative errno. */
-	int (*read)(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-		    struct admin_page *page);
+	int (*read)(void *context, uint32_t place, uint32_t kind, struct admin_page *page);
 	/* Takes a message. -ENOBUFS: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;

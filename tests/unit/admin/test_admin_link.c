@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A link to a daemon of this test, which answers late, with signals between.
+ * A link to a daemon of this test, which answers late, with signals between, and with rows that are
+ * longer or shorter than the reader's, or no rows at all.
  */
 #include "admin/admin_link.h"
 
@@ -168,10 +169,67 @@ static void test_signals(void **state)
 	admin_link_close(&link);
 }
 
+/* Shows rows of a daemon whose rows have other sizes, one page each. */
+static void test_row_sizes(void **state)
+{
+	static const uint32_t sizes[] = {16, 24, 32, 40, 64, 128};
+	struct daemon *daemon = *state;
+	struct admin_link link;
+
+	assert_int_equal(admin_link_open(&link, daemon->path, "test"), 0);
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct row *rows;
+		size_t count;
+
+		daemon->row_bytes = sizes[i];
+		daemon->row_count = daemon->announced = 50;
+		assert_int_equal(admin_link_show(&link, RNIC_SHOW_PDS, sizeof(struct row),
+						 (void **)&rows, &count),
+				 0);
+		assert_int_equal(count, 50);
+		for (size_t j = 0; j < count; j++)
+			for (size_t k = 0; k < COUNT_OF(rows[j].numbers); k++)
+				assert_int_equal(rows[j].numbers[k],
+						 8 * k < sizes[i] ? 0x0101010101010101 * (j + 1)
+								  : 0);
+		free(rows);
+	}
+	admin_link_close(&link);
+}
+
+/* Heads that announce other rows than follow, and rows that are too short to be any. */
+static void test_wrong_rows(void **state)
+{
+	static const struct {
+		uint32_t row_bytes, row_count, announced;
+	} cases[] = {
+		{32, 3, 4},	    {32, 3, 2},		{32, 3, UINT32_MAX}, {0, 0, 1},
+		{0, 0, UINT32_MAX}, {UINT32_MAX, 0, 1}, {8, 4, 4},	     {1, 200, 200},
+	};
+	struct daemon *daemon = *state;
+	struct admin_link link;
+
+	assert_int_equal(admin_link_open(&link, daemon->path, "test"), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		void *rows;
+		size_t count;
+
+		daemon->row_bytes = cases[i].row_bytes;
+		daemon->row_count = cases[i].row_count;
+		daemon->announced = cases[i].announced;
+		assert_int_equal(
+			admin_link_show(&link, RNIC_SHOW_PDS, sizeof(struct row), &rows, &count),
+			-EPROTO);
+	}
+	admin_link_close(&link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_signals, daemon_start, daemon_stop),
+		cmocka_unit_test_setup_teardown(test_row_sizes, daemon_start, daemon_stop),
+		cmocka_unit_test_setup_teardown(test_wrong_rows, daemon_start, daemon_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,13 +28,21 @@ struct fake {
 	uint32_t gone;	/* the device that has gone */
 	int read_error; /* of all listings but the device's */
 	unsigned reads;
+	int growth; /* bytes */
 };
 
 static struct fake fake;
 
+/* Each row is longer than this reader knows, or shorter, by fake.growth. */
 static void fake_add(struct admin_page *page, const void *row, size_t bytes)
 {
-	memcpy(page->rows + page->count++ * bytes, row, bytes);
+	const size_t longer = (size_t)((int64_t)bytes + fake.growth);
+	uint8_t *place = page->rows + page->count++ * longer;
+
+	page->row_bytes = (uint32_t)longer;
+	assert_true(place + longer <= page->rows + sizeof(page->rows));
+	memset(place, 0xee, longer);
+	memcpy(place, row, longer < bytes ? longer : bytes);
 }
 
 static void fake_list_qps(struct admin_page *page)
@@ -55,8 +63,7 @@ static void fake_list_qps(struct admin_page *page)
 	page->cursor = first + PAGE_ROWS < QPS ? first + PAGE_ROWS : 0;
 }
 
-static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-		     struct admin_page *page)
+static int fake_read(void *context, uint32_t place, uint32_t kind, struct admin_page *page)
 {
 	static const struct rnic_show_device device = {
 		.device = {.name = "rnic7", .netdev = "eth3", .firmware = "1.2", .netdev_index = 9},
@@ -66,7 +73,6 @@ static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_by
 	static const struct rnic_show_client clients[] = {{.client_id = 5, .pid = 500}};
 
 	(void)context;
-	(void)row_bytes;
 	assert_true(place < 2);
 	if (place == fake.gone)
 		return -ENODEV;
@@ -132,6 +138,7 @@ static int set_up(void **state)
 	fake.reads = 0;
 	fake.gone = UINT32_MAX;
 	fake.read_error = 0;
+	fake.growth = 0;
 	fake.room = SENT_MAX;
 	return 0;
 }
@@ -319,12 +326,11 @@ static void test_devices(void **state)
 }
 
 /* All queue pairs once, in messages of a bounded size, and then the end. */
-static void test_dump(void **state)
+static void check_dump(void)
 {
 	struct query query;
 	uint32_t next = 0;
 
-	(void)state;
 	query_begin_port(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP | NLM_F_ACK);
 	query_ask(&query);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
@@ -347,6 +353,24 @@ static void test_dump(void **state)
 	}
 	assert_int_equal(next, QPS);
 	assert_int_equal(sent_head(fake.count - 1).nlmsg_type, NLMSG_DONE);
+}
+
+static void test_dump(void **state)
+{
+	(void)state;
+	check_dump();
+}
+
+/* A daemon of another version has longer rows, or shorter ones. */
+static void test_rows_of_another_size(void **state)
+{
+	static const int growths[] = {24, 8, -8};
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(growths); i++) {
+		set_up(state);
+		fake.growth = growths[i];
+		check_dump();
+	}
 }
 
 static void test_page_of_many_messages(void **state)
@@ -608,6 +632,7 @@ int main(void)
 		cmocka_unit_test_setup(test_port, set_up),
 		cmocka_unit_test_setup(test_devices, set_up),
 		cmocka_unit_test_setup(test_dump, set_up),
+		cmocka_unit_test_setup(test_rows_of_another_size, set_up),
 		cmocka_unit_test_setup(test_page_of_many_messages, set_up),
 		cmocka_unit_test_setup(test_one_object, set_up),
 		cmocka_unit_test_setup(test_counters_of_two_messages, set_up),
