@@ -178,6 +178,7 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 		.version_max = RNIC_CTL_VERSION_MAX,
 		.flags = flags,
 	};
+	const struct rnic_ctl_hello_reply *reply;
 	union message message;
 	int error;
 
@@ -199,9 +200,9 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 		admin_link_close(link);
 		return error;
 	}
-	link->device =
-		((const struct rnic_ctl_hello_reply *)(message.bytes + sizeof(message.header)))
-			->device;
+	reply = (const void *)(message.bytes + sizeof(message.header));
+	link->device = reply->device;
+	link->refuses_programs = (reply->flags & RNIC_HELLO_REFUSES_PROGRAMS) != 0;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "admin/admin_page.h"
 #include "ctl/ctl_message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -19,7 +20,8 @@ enum { ADMIN_LINK_TIMEOUT_S = 10 };
 struct admin_link {
 	int fd;
 	uint32_t request_id;
-	uid_t owner; /* the user of the daemon, as the kernel has it */
+	uid_t owner;	       /* the user of the daemon, as the kernel has it */
+	bool refuses_programs; /* of this user, all of them */
 	struct rnic_device_attributes device;
 	char reason[RNIC_CTL_TEXT_BYTES]; /* the reason of the last failure, a sentence */
 };

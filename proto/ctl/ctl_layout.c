@@ -118,7 +118,7 @@ RNIC_AT(struct rnic_ctl_hello, program, 16);
 
 RNIC_SIZE(struct rnic_ctl_hello_reply, 192);
 RNIC_AT(struct rnic_ctl_hello_reply, version, 0);
-RNIC_AT(struct rnic_ctl_hello_reply, reserved, 2);
+RNIC_AT(struct rnic_ctl_hello_reply, flags, 2);
 RNIC_AT(struct rnic_ctl_hello_reply, client_id, 4);
 RNIC_AT(struct rnic_ctl_hello_reply, features, 8);
 RNIC_AT(struct rnic_ctl_hello_reply, device, 16);

@@ -149,13 +149,18 @@ struct rnic_ctl_hello {
 	char program[RNIC_CTL_NAME_BYTES];
 };
 
+enum rnic_ctl_hello_reply_flag {
+	/* To ADMIN: the daemon refuses all programs of this user. */
+	RNIC_HELLO_REFUSES_PROGRAMS = 1 << 0,
+};
+
 /*
  * The reply's descriptor 0 (not for ADMIN) is the client's end of the device connection, or with
  * DIRECT of the process link.
  */
 struct rnic_ctl_hello_reply {
 	uint16_t version;
-	uint16_t reserved;
+	uint16_t flags; /* enum rnic_ctl_hello_reply_flag */
 	uint32_t client_id;
 	uint64_t features;
 	struct rnic_device_attributes device;
