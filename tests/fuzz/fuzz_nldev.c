@@ -64,7 +64,7 @@ static void answer_all(const uint8_t *bytes, size_t size)
 	int error;
 
 	while ((taken = nldev_read_request(bytes, size, &request, &error)) > 0) {
-		int64_t result = nldev_answer(&peer, &request, error);
+		int64_t result = nldev_answer(&peer, &request, bytes, error);
 
 		for (unsigned i = 0; result > 0; i++) {
 			require(i < ROUNDS_MAX);

@@ -35,6 +35,12 @@ struct netlink_note {
 	uint32_t reserved;
 };
 
+/* Options of the program, as bits of the socket's priority. Everybody may set up to 6. */
+enum netlink_option {
+	NETLINK_WANTS_SHORT_ERRORS = 1 << 0,
+	NETLINK_WANTS_REASONS = 1 << 1,
+};
+
 /* Whether this process may have such a socket; a child of fork() has those of its parent. */
 static atomic_bool netlink_is_used;
 static atomic_uint netlink_ports;
@@ -133,6 +139,72 @@ int netlink_socket_make(int type)
 	return fd;
 }
 
+/* ---- options ---- */
+
+static int netlink_options(int fd)
+{
+	socklen_t bytes = sizeof(int);
+	int options = 0;
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PRIORITY, &options, &bytes) < 0)
+		return 0;
+	return options;
+}
+
+static int netlink_set_options(int fd, int options)
+{
+	return (int)syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_PRIORITY, &options, sizeof(options));
+}
+
+/* The bit of an option of SOL_NETLINK; 0: it has none. */
+static int netlink_bit_of(int name)
+{
+	switch (name) {
+	case NETLINK_CAP_ACK:
+		return NETLINK_WANTS_SHORT_ERRORS;
+	case NETLINK_EXT_ACK:
+		return NETLINK_WANTS_REASONS;
+	default:
+		return 0;
+	}
+}
+
+int netlink_socket_set_option(int fd, int name, const void *value, socklen_t bytes)
+{
+	const int bit = netlink_bit_of(name);
+	const int others = netlink_options(fd) & ~bit;
+	int wanted = 0;
+
+	if (name == NETLINK_ADD_MEMBERSHIP) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (bit == 0)
+		return 0;
+	/* As the kernel: too short a value is 0. */
+	if (bytes >= sizeof(wanted) && value == NULL) {
+		errno = EFAULT;
+		return -1;
+	}
+	if (bytes >= sizeof(wanted))
+		memcpy(&wanted, value, sizeof(wanted));
+	return netlink_set_options(fd, wanted != 0 ? others | bit : others);
+}
+
+int netlink_socket_get_option(int fd, int name, int *value)
+{
+	const int bit = netlink_bit_of(name);
+
+	if (bit == 0) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	*value = (netlink_options(fd) & bit) != 0;
+	return 0;
+}
+
+/* ---- names ---- */
+
 /* Puts a socket with another port number in the place of `fd`. */
 static int netlink_replace(int fd, uint32_t port)
 {
@@ -145,6 +217,7 @@ static int netlink_replace(int fd, uint32_t port)
 	made = netlink_make_with(type | SOCK_CLOEXEC, port);
 	if (made < 0)
 		return -1;
+	netlink_set_options(made, netlink_options(fd));
 	result = dup3(made, fd, (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
 	close(made);
 	return result < 0 ? -1 : 0;
@@ -223,6 +296,8 @@ static int netlink_send(void *context, const void *message, size_t bytes)
 
 static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, int fd)
 {
+	const int options = netlink_options(fd);
+
 	talk->fd = fd;
 	netlink_source_open(&talk->source);
 	*peer = (struct nldev_peer){
@@ -230,6 +305,8 @@ static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, in
 		.send = netlink_send,
 		.context = talk,
 		.devices = &talk->source.list,
+		.wants_short_errors = (options & NETLINK_WANTS_SHORT_ERRORS) != 0,
+		.wants_reasons = (options & NETLINK_WANTS_REASONS) != 0,
 	};
 	netlink_find_port(fd, &peer->port_id);
 }
@@ -270,7 +347,8 @@ ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
 
 		if (taken == 0)
 			break;
-		result = netlink_conclude(&talk, &request, nldev_answer(&peer, &request, error));
+		result = netlink_conclude(&talk, &request,
+					  nldev_answer(&peer, &request, next, error));
 		if (taken >= left)
 			break;
 		next += taken;

@@ -4,14 +4,16 @@
 #include "view/netlink/nldev_fill.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <stddef.h>
 #include <string.h>
 
+#define ANSWER_PAYLOAD_MAX (NLDEV_MESSAGE_BYTES / 2) /* of a request that an error brings back */
+
 struct answer {
 	const struct nldev_peer *peer;
 	const struct nldev_request *request;
+	const uint8_t *asked; /* the request's message; NULL: of a dump that goes on */
 	struct nldev_writer writer;
 	uint32_t place; /* of the device in peer->devices */
 	struct rnic_show_device device;
@@ -22,7 +24,8 @@ struct answer {
 
 static void answer_begin(struct answer *answer, uint16_t type, uint16_t flags)
 {
-	nldev_begin(&answer->writer, type, flags, answer->request->sequence, answer->peer->port_id);
+	nldev_begin(&answer->writer, type, flags, answer->request->head.nlmsg_seq,
+		    answer->peer->port_id);
 }
 
 static int answer_send(struct answer *answer)
@@ -31,38 +34,43 @@ static int answer_send(struct answer *answer)
 	return answer->peer->send(answer->peer->context, answer->message, answer->writer.used);
 }
 
-/* An error, or with 0 an acknowledgment. The reason travels as the kernel's do (NETLINK_EXT_ACK).
+/*
+ * Sends an error, or with 0 an acknowledgment. As from the kernel, an error brings back the whole
+ * request, and a reason only to a program that has asked for reasons. A request that would leave no
+ * room for the reason is left out, as if the program had asked for short errors.
  */
 static int answer_status(struct answer *answer, int error, const char *reason)
 {
-	struct nlmsgerr status = {
-		.error = error,
-		.msg.nlmsg_len = NLMSG_HDRLEN, /* without the request's payload: NLM_F_CAPPED */
-		.msg.nlmsg_type = answer->request->type,
-		.msg.nlmsg_seq = answer->request->sequence,
-	};
+	const struct nldev_peer *peer = answer->peer;
+	const struct nlmsgerr status = {.error = error, .msg = answer->request->head};
+	const size_t payload_bytes = status.msg.nlmsg_len - NLMSG_HDRLEN;
+	const bool is_short =
+		error == 0 || peer->wants_short_errors || payload_bytes > ANSWER_PAYLOAD_MAX;
+	const bool has_reason = reason != NULL && peer->wants_reasons;
 
 	answer_begin(answer, NLMSG_ERROR,
-		     (uint16_t)(NLM_F_CAPPED | (reason != NULL ? NLM_F_ACK_TLVS : 0)));
+		     (uint16_t)((is_short ? NLM_F_CAPPED : 0) | (has_reason ? NLM_F_ACK_TLVS : 0)));
 	nldev_put_raw(&answer->writer, &status, sizeof(status));
-	if (reason != NULL)
+	if (!is_short)
+		nldev_put_raw(&answer->writer, answer->asked + NLMSG_HDRLEN, payload_bytes);
+	if (has_reason)
 		nldev_put_text(&answer->writer, NLMSGERR_ATTR_MSG, reason, strlen(reason));
 	return answer_send(answer);
 }
 
-static int answer_done(struct answer *answer)
+/* Ends a dump, with 0 or the error that has ended it. */
+static int answer_done(struct answer *answer, int error)
 {
-	const int none = 0;
-
 	answer_begin(answer, NLMSG_DONE, NLM_F_MULTI);
-	nldev_put_raw(&answer->writer, &none, sizeof(none));
+	nldev_put_raw(&answer->writer, &error, sizeof(error));
 	return answer_send(answer);
 }
 
 /* Begins a message about the device. */
 static void answer_begin_device(struct answer *answer)
 {
-	answer_begin(answer, answer->request->type, answer->request->is_dump ? NLM_F_MULTI : 0);
+	answer_begin(answer, answer->request->head.nlmsg_type,
+		     answer->request->is_dump ? NLM_F_MULTI : 0);
 	nldev_fill_name(&answer->writer, &answer->peer->devices->devices[answer->place]);
 }
 
@@ -285,7 +293,7 @@ static int64_t answer_page(struct answer *answer, const struct nldev_objects *ob
 		error = answer_send_rows(answer, objects, &page, pids);
 	if (error != 0)
 		return error;
-	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer);
+	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer, 0);
 }
 
 /* Sends the object that the request names; -ENOENT: the program may see none. */
@@ -384,7 +392,7 @@ static int answer_dump_facts(struct answer *answer)
 		if (error == -ENODEV && !is_of_one)
 			error = 0;
 	}
-	return error != 0 ? error : answer_done(answer);
+	return error != 0 ? error : answer_done(answer, 0);
 }
 
 /* Answers a request that is right. */
@@ -406,7 +414,7 @@ static int64_t answer_request(struct answer *answer)
 	/* A dump is of counters that a program has bound to queue pairs or regions: there are none.
 	 */
 	if (request->is_dump)
-		return request->has_resource ? answer_done(answer) : -EINVAL;
+		return request->has_resource ? answer_done(answer, 0) : -EINVAL;
 	return request->has_resource ? -EOPNOTSUPP : answer_counters(answer);
 }
 
@@ -433,10 +441,11 @@ static int64_t answer_end(struct answer *answer, int64_t result)
 }
 
 static void answer_init(struct answer *answer, const struct nldev_peer *peer,
-			const struct nldev_request *request)
+			const struct nldev_request *request, const uint8_t *asked)
 {
 	answer->peer = peer;
 	answer->request = request;
+	answer->asked = asked;
 	answer->place = 0;
 	answer->writer = (struct nldev_writer){
 		.bytes = answer->message,
@@ -444,12 +453,13 @@ static void answer_init(struct answer *answer, const struct nldev_peer *peer,
 	};
 }
 
-int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error)
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request,
+		     const uint8_t *asked, int error)
 {
 	struct answer answer;
 	int64_t result = error;
 
-	answer_init(&answer, peer, request);
+	answer_init(&answer, peer, request, asked);
 	/* The kernel acknowledges control messages, and what is no request, without a look. */
 	if (!request->is_request)
 		return request->wants_ack ? answer_status(&answer, 0, NULL) : 0;
@@ -469,9 +479,9 @@ int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_requ
 	struct answer answer;
 	int64_t result;
 
-	answer_init(&answer, peer, request);
+	answer_init(&answer, peer, request, NULL);
 	result = objects == NULL ? -EINVAL : (answer_find_device(&answer) ? 0 : -ENODEV);
 	if (result == 0)
 		result = answer_page(&answer, objects, cursor);
-	return answer_end(&answer, result);
+	return result >= 0 || result == -ENOBUFS ? result : answer_done(&answer, (int)result);
 }

@@ -21,17 +21,24 @@ struct nldev_peer {
 	/* Takes a message. -ENOBUFS: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;
-	uint32_t port_id; /* of the program's socket */
+	uint32_t port_id;	 /* of the program's socket */
+	bool wants_short_errors; /* NETLINK_CAP_ACK: without the request that failed */
+	bool wants_reasons;	 /* NETLINK_EXT_ACK */
 	const struct rnic_device_list *devices;
 };
 
 /*
- * Answers the request. `error` is what nldev_read_request() found. Returns 0; a positive cursor
- * when the dump goes on, by nldev_answer_rest(); or -ENOBUFS of send().
+ * Answers the request, of which `asked` is the whole message. `error` is what nldev_read_request()
+ * found. Returns 0; a positive cursor when the dump goes on, by nldev_answer_rest(); or -ENOBUFS of
+ * send().
  */
-int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error);
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request,
+		     const uint8_t *asked, int error);
 
-/* Goes on with the dump of an earlier request. Returns as nldev_answer(). */
+/*
+ * Goes on with the dump of an earlier request. Returns as nldev_answer(). An error ends the dump:
+ * the last message carries it, as the kernel's does.
+ */
 int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
 			  uint32_t cursor);
 

@@ -124,7 +124,7 @@ static struct rnic_listed_device devices[] = {
 
 static const struct rnic_device_list device_list = {.devices = devices, .count = 2};
 
-static const struct nldev_peer peer = {
+static struct nldev_peer peer = {
 	.read = fake_read,
 	.devices = &device_list,
 	.send = fake_send,
@@ -140,6 +140,8 @@ static int set_up(void **state)
 	fake.read_error = 0;
 	fake.growth = 0;
 	fake.room = SENT_MAX;
+	peer.wants_short_errors = false;
+	peer.wants_reasons = true;
 	return 0;
 }
 
@@ -174,7 +176,7 @@ static void query_ask(struct query *query)
 	nldev_end(&query->writer);
 	assert_int_equal(nldev_read_request(query->bytes, query->writer.used, &request, &error),
 			 query->writer.used);
-	result = nldev_answer(&peer, &request, error);
+	result = nldev_answer(&peer, &request, query->bytes, error);
 	while (result > 0)
 		result = nldev_answer_rest(&peer, &request, (uint32_t)result);
 	assert_int_equal(result, 0);
@@ -483,6 +485,60 @@ static void test_refusals(void **state)
 	}
 }
 
+/*
+ * As the kernel: an error brings the request back, unless the program has asked for short errors;
+ * it has a reason only where the program has asked for reasons.
+ */
+static void test_what_an_error_brings(void **state)
+{
+	struct query query;
+
+	(void)state;
+	for (int options = 0; options < 4; options++) {
+		const uint8_t *sent = fake.sent[0] + NLMSG_HDRLEN;
+		size_t length = sizeof(struct nlmsgerr), bytes;
+		const uint8_t *reason;
+
+		set_up(NULL);
+		peer.wants_short_errors = (options & 1) != 0;
+		peer.wants_reasons = (options & 2) != 0;
+		query_begin_port(&query, RDMA_NLDEV_CMD_SET, NLM_F_ACK);
+		query_ask(&query);
+		assert_int_equal(sent_error(0), -EOPNOTSUPP);
+		assert_int_equal(sent_head(0).nlmsg_flags,
+				 (peer.wants_short_errors ? NLM_F_CAPPED : 0) |
+					 (peer.wants_reasons ? NLM_F_ACK_TLVS : 0));
+		if (!peer.wants_short_errors)
+			length += query.writer.used - NLMSG_HDRLEN;
+		assert_memory_equal(sent + offsetof(struct nlmsgerr, msg), query.bytes,
+				    length - offsetof(struct nlmsgerr, msg));
+		reason = find_attribute(sent + length, fake.bytes[0] - NLMSG_HDRLEN - length,
+					NLMSGERR_ATTR_MSG, &bytes);
+		assert_int_equal(reason != NULL, peer.wants_reasons);
+	}
+}
+
+/* A request that fills the answer is left out of the error, and the reason still fits. */
+static void test_error_of_a_long_request(void **state)
+{
+	static _Alignas(4) uint8_t long_bytes[NLDEV_MESSAGE_BYTES];
+	struct nldev_writer writer = {.bytes = long_bytes, .room = sizeof(long_bytes)};
+	struct nldev_request request;
+	int error;
+
+	(void)state;
+	nldev_begin(&writer, (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SET),
+		    NLM_F_REQUEST, SEQUENCE, 0);
+	while (!writer.is_full)
+		nldev_put_u32(&writer, RDMA_NLDEV_ATTR_DEV_DIM, 1);
+	nldev_end(&writer);
+	assert_int_equal(nldev_read_request(long_bytes, writer.used, &request, &error),
+			 writer.used);
+	assert_int_equal(nldev_answer(&peer, &request, long_bytes, error), 0);
+	assert_int_equal(sent_error(0), -EOPNOTSUPP);
+	assert_int_equal(sent_head(0).nlmsg_flags, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+}
+
 /* A daemon that ends in the middle of a dump, and a socket that takes no more. */
 static void test_failures(void **state)
 {
@@ -499,8 +555,15 @@ static void test_failures(void **state)
 	set_up(NULL);
 	fake.room = 1;
 	nldev_read_request(query.bytes, query.writer.used, &request, &error);
-	assert_int_equal(nldev_answer(&peer, &request, 0), PAGE_ROWS);
+	assert_int_equal(nldev_answer(&peer, &request, query.bytes, 0), PAGE_ROWS);
 	assert_int_equal(nldev_answer_rest(&peer, &request, PAGE_ROWS), -ENOBUFS);
+	set_up(NULL);
+	fake.read_error = -ENODEV;
+	assert_int_equal(nldev_answer_rest(&peer, &request, PAGE_ROWS), 0);
+	assert_int_equal(fake.count, 1);
+	assert_int_equal(sent_head(0).nlmsg_type, NLMSG_DONE);
+	memcpy(&error, fake.sent[0] + NLMSG_HDRLEN, sizeof(error));
+	assert_int_equal(error, -ENODEV);
 }
 
 /* ---- crafted requests ---- */
@@ -557,7 +620,7 @@ static void test_crafted_attributes(void **state)
 			nldev_read_request(query.bytes, query.writer.used, &request, &error),
 			query.writer.used);
 		assert_int_equal(error, -EINVAL);
-		assert_int_equal(nldev_answer(&peer, &request, error), 0);
+		assert_int_equal(nldev_answer(&peer, &request, query.bytes, error), 0);
 		assert_int_equal(sent_error(fake.count - 1), -EINVAL);
 	}
 	assert_int_equal(fake.reads, 0);
@@ -591,7 +654,7 @@ static void test_no_request(void **state)
 	((struct nlmsghdr *)query.bytes)->nlmsg_flags = 0;
 	nldev_end(&query.writer);
 	nldev_read_request(query.bytes, query.writer.used, &request, &error);
-	assert_int_equal(nldev_answer(&peer, &request, error), 0);
+	assert_int_equal(nldev_answer(&peer, &request, query.bytes, error), 0);
 	assert_int_equal(fake.count, 0);
 	/* Another client of NETLINK_RDMA: its attributes are not nldev's. */
 	query_begin(&query, RDMA_NLDEV_CMD_GET, 0);
@@ -637,6 +700,8 @@ int main(void)
 		cmocka_unit_test_setup(test_one_object, set_up),
 		cmocka_unit_test_setup(test_counters_of_two_messages, set_up),
 		cmocka_unit_test_setup(test_refusals, set_up),
+		cmocka_unit_test_setup(test_what_an_error_brings, set_up),
+		cmocka_unit_test_setup(test_error_of_a_long_request, set_up),
 		cmocka_unit_test_setup(test_failures, set_up),
 		cmocka_unit_test_setup(test_truncated, set_up),
 		cmocka_unit_test_setup(test_crafted_attributes, set_up),
