@@ -402,13 +402,13 @@ RNIC_AT(struct rnic_show_cq, armed, 16);
 RNIC_AT(struct rnic_show_cq, overrun, 20);
 RNIC_AT(struct rnic_show_cq, completions, 24);
 RNIC_AT(struct rnic_show_cq, users, 32);
-RNIC_AT(struct rnic_show_cq, reserved, 36);
+RNIC_AT(struct rnic_show_cq, number, 36);
 
 RNIC_SIZE(struct rnic_show_pd, 16);
 RNIC_AT(struct rnic_show_pd, client_id, 0);
 RNIC_AT(struct rnic_show_pd, slot, 4);
 RNIC_AT(struct rnic_show_pd, users, 8);
-RNIC_AT(struct rnic_show_pd, reserved, 12);
+RNIC_AT(struct rnic_show_pd, number, 12);
 
 RNIC_SIZE(struct rnic_show_srq, 32);
 RNIC_AT(struct rnic_show_srq, client_id, 0);

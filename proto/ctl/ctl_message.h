@@ -577,15 +577,15 @@ struct rnic_show_cq {
 	uint32_t armed;
 	uint32_t overrun;
 	uint64_t completions;
-	uint32_t users; /* QPs, counted once for sending and once for receiving */
-	uint32_t reserved;
+	uint32_t users;	 /* QPs, counted once for sending and once for receiving */
+	uint32_t number; /* that no other CQ of the device has at the same time */
 };
 
 struct rnic_show_pd {
 	uint32_t client_id;
 	uint32_t slot;
-	uint32_t users; /* MRs, MWs, QPs and AHs */
-	uint32_t reserved;
+	uint32_t users;	 /* MRs, MWs, QPs and AHs */
+	uint32_t number; /* that no other PD of the device has at the same time */
 };
 
 struct rnic_show_srq {

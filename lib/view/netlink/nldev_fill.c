@@ -18,7 +18,6 @@ enum {
 	NLDEV_PHYS_STATE_LINK_UP = 5,
 	NLDEV_MIGRATED = 0, /* enum ib_mig_state */
 	NLDEV_SRQ_XRC = 1,  /* enum ib_srq_type */
-	NLDEV_CLIENT_SHIFT = 16,
 };
 
 /* enum rdma_cm_state of the kernel. */
@@ -90,12 +89,6 @@ void nldev_fill_counter(struct nldev_writer *writer, const struct rnic_show_coun
 
 /* ---- objects ---- */
 
-/* The kernel numbers objects of all processes; here each client has numbers of its own. */
-static uint32_t nldev_number_of(uint32_t client_id, uint32_t slot)
-{
-	return (client_id << NLDEV_CLIENT_SHIFT) + slot;
-}
-
 void nldev_fill_process(struct nldev_writer *writer, uint32_t client_id, uint32_t pid)
 {
 	static const char daemon[] = "rnicd";
@@ -131,9 +124,7 @@ static void nldev_fill_qp(struct nldev_writer *writer, const union nldev_row *ro
 
 static uint32_t nldev_cq_number(const union nldev_row *row)
 {
-	const struct rnic_show_cq *cq = &row->cq;
-
-	return nldev_number_of(cq->client_id, cq->slot);
+	return row->cq.number;
 }
 
 static void nldev_fill_cq(struct nldev_writer *writer, const union nldev_row *row)
@@ -164,9 +155,7 @@ static void nldev_fill_mr(struct nldev_writer *writer, const union nldev_row *ro
 
 static uint32_t nldev_pd_number(const union nldev_row *row)
 {
-	const struct rnic_show_pd *pd = &row->pd;
-
-	return nldev_number_of(pd->client_id, pd->slot);
+	return row->pd.number;
 }
 
 static void nldev_fill_pd(struct nldev_writer *writer, const union nldev_row *row)
@@ -241,9 +230,7 @@ static void nldev_put_address(struct nldev_writer *writer, uint16_t type,
 
 static uint32_t nldev_cm_number(const union nldev_row *row)
 {
-	const struct rnic_show_cm *id = &row->cm;
-
-	return nldev_number_of(id->client_id, id->slot);
+	return row->cm.number;
 }
 
 static void nldev_fill_cm(struct nldev_writer *writer, const union nldev_row *row)

@@ -456,7 +456,7 @@ static void say_rows(uint32_t client_id, uint32_t count)
 	answer.head.kind = request->kind;
 	answer.head.row_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		answer.rows[i] = (struct rnic_show_cq){.client_id = client_id + i, .slot = i};
+		answer.rows[i] = (struct rnic_show_cq){.client_id = client_id + i, .slot = 7 + i};
 	fixture_say(RNIC_PROCESS_ROWS_REPLY, &answer,
 		    sizeof(answer.head) + count * sizeof(answer.rows[0]));
 }
@@ -478,6 +478,8 @@ static void test_rows_of_a_device(void **state)
 	assert_int_equal(reply->row_count, 1);
 	assert_int_equal(reply->row_bytes, sizeof(struct rnic_show_cq));
 	assert_int_equal(reply->next, 0);
+	assert_int_equal(((const struct rnic_show_cq *)(const void *)(reply + 1))->number,
+			 client_object_number(client, 7));
 
 	/* Another user sees none of them. */
 	greet(FIXTURE_UID + 1);

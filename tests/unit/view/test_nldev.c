@@ -16,6 +16,7 @@
 #define QPS	  100
 #define PAGE_ROWS 15
 #define PDS	  300 /* in one page, but not in one message */
+#define FIRST_PD  9000
 #define SENT_MAX  256
 
 /* ---- a device ---- */
@@ -91,7 +92,7 @@ static int fake_read(void *context, uint32_t place, uint32_t kind, struct admin_
 		fake_add(page, &clients[0], sizeof(clients[0]));
 	if (kind == RNIC_SHOW_PDS)
 		for (uint32_t i = 0; i < PDS; i++) {
-			struct rnic_show_pd row = {.client_id = 5, .slot = i};
+			struct rnic_show_pd row = {.client_id = 5, .number = FIRST_PD + i};
 
 			fake_add(page, &row, sizeof(row));
 		}
@@ -392,7 +393,7 @@ static void test_page_of_many_messages(void **state)
 		assert_non_null(list);
 		for (; next_entry(&list, &left, &entry); entries++)
 			assert_int_equal(entry_u32(&entry, RDMA_NLDEV_ATTR_RES_PDN),
-					 (5 << 16) + entries);
+					 FIRST_PD + entries);
 	}
 	assert_int_equal(entries, PDS);
 	assert_int_equal(sent_head(fake.count - 1).nlmsg_type, NLMSG_DONE);
