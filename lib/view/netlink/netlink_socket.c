@@ -27,7 +27,10 @@
  * of netlink_calls.c, which would take the file's messages for a program's.
  */
 
-/* Where a dump goes on. A program that makes one up reads no more than it may see anyway. */
+/*
+ * A message of this library in the queue, which says where a dump goes on. A program can put one
+ * there by a bare system call; the note then brings rows that the program may see anyway.
+ */
 struct netlink_note {
 	uint64_t magic;
 	struct nldev_request request;
@@ -35,7 +38,7 @@ struct netlink_note {
 	uint32_t reserved;
 };
 
-/* Options of the program, as bits of the socket's priority. Everybody may set up to 6. */
+/* Options of the program, as bits of the socket's priority: everybody may set one up to 6. */
 enum netlink_option {
 	NETLINK_WANTS_SHORT_ERRORS = 1 << 0,
 	NETLINK_WANTS_REASONS = 1 << 1,
@@ -45,7 +48,7 @@ enum netlink_option {
 static atomic_bool netlink_is_used;
 static atomic_uint netlink_ports;
 
-/* ---- what is one ---- */
+/* ---- which sockets ---- */
 
 bool netlink_socket_is_wanted(int domain, int type, int protocol)
 {
@@ -87,9 +90,12 @@ bool netlink_socket_is(int fd)
 	return netlink_find_port(fd, &port);
 }
 
-/* ---- making one ---- */
+/* ---- making a socket ---- */
 
-/* What a stranger sent before the socket was its own and only peer. */
+/*
+ * Throws away what a stranger has sent before connect(). Since then the socket takes messages from
+ * itself alone.
+ */
 static void netlink_drain(int fd)
 {
 	char byte;
@@ -130,7 +136,10 @@ static int netlink_make_with(int type, uint32_t port)
 int netlink_socket_make(int type)
 {
 	const unsigned before = atomic_fetch_add(&netlink_ports, 1);
-	/* As the kernel: the process number for the first one, then numbers that are none. */
+	/*
+	 * As in the kernel: the first socket has the number of the process, the next have numbers
+	 * that no process has.
+	 */
 	const uint32_t port = before == 0 ? (uint32_t)getpid() : NETLINK_FIRST_PORT - before;
 	int fd = netlink_make_with(type, port);
 
@@ -311,7 +320,7 @@ static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, in
 	netlink_find_port(fd, &peer->port_id);
 }
 
-/* Leaves a note where the dump goes on. Negative errno. */
+/* Leaves a note in the queue if the dump goes on. Negative errno. */
 static int netlink_conclude(struct netlink_talk *talk, const struct nldev_request *request,
 			    int64_t result)
 {
@@ -327,8 +336,8 @@ static int netlink_conclude(struct netlink_talk *talk, const struct nldev_reques
 }
 
 /*
- * Answers every whole message, as the kernel does, and ignores the rest. An answer that finds no
- * room is the program's loss: it has not read the answers before.
+ * Answers every whole message, as the kernel does, and ignores the rest. When an answer finds no
+ * room, the send fails: the program has not read the answers before.
  */
 ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
 {
@@ -394,9 +403,9 @@ static int netlink_go_on(int fd, const struct netlink_note *note)
 }
 
 /*
- * Takes the note that a peek has met, and goes on. When another thread or process was quicker, what
- * is taken is a message: it goes back, to the end of the queue. Readers who share a socket do not
- * know the order anyway.
+ * Takes the note that a peek has met, and goes on. When another thread or process was quicker, this
+ * takes a message, and puts it back at the end of the queue: readers who share a socket do not know
+ * the order anyway.
  */
 static int netlink_go_on_from_queue(int fd)
 {
@@ -436,8 +445,8 @@ static ssize_t netlink_hand_over(struct msghdr *message, const union netlink_inc
 }
 
 /*
- * The note is recognised after its receipt, not before: two threads, or a program and its child,
- * may receive at once, and one of them alone gets the note.
+ * Looks for the note in what it has received, not before: two threads, or a program and its child,
+ * may receive at once, and only one of them gets the note.
  */
 ssize_t netlink_socket_receive(int fd, struct msghdr *message, int flags)
 {

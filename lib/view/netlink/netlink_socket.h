@@ -22,10 +22,13 @@
 /* Whether a program of rnic-run gets such a socket from socket() with these arguments. */
 bool netlink_socket_is_wanted(int domain, int type, int protocol);
 
-/* Makes one, with the flags in `type`. Returns a descriptor, or -1 and errno, as socket() does. */
+/* Makes such a socket, with the flags in `type`. A descriptor, or -1 and errno, as of socket(). */
 int netlink_socket_make(int type);
 
-/* Whether `fd` is one. One load where this process and its parents have made none. Keeps errno. */
+/*
+ * Whether `fd` is such a socket. This costs one load as long as this process and its parents have
+ * made none. Keeps errno.
+ */
 bool netlink_socket_is(int fd);
 
 /* As bind(): the program may choose its port number. -1 and errno. */

@@ -93,7 +93,7 @@ static int answer_read_device(struct answer *answer)
 	return error;
 }
 
-/* Adds up the rows of a kind of which the device's row has no number. */
+/* Counts the rows of a kind that the device's row does not count. */
 static int answer_count(const struct answer *answer, const struct nldev_objects *objects,
 			uint64_t *count)
 {
@@ -279,7 +279,7 @@ static int answer_send_rows(struct answer *answer, const struct nldev_objects *o
 	return 0;
 }
 
-/* Sends a page of a dump. A cursor: there are more. */
+/* Sends a page of a dump. Returns a cursor when more pages follow. */
 static int64_t answer_page(struct answer *answer, const struct nldev_objects *objects,
 			   uint32_t cursor)
 {
@@ -355,7 +355,7 @@ static bool answer_find_device(struct answer *answer)
 	return false;
 }
 
-/* As the kernel: what is asked for must be named, and be there. */
+/* As the kernel does: a request must name what it asks for, and that must be there. */
 static int answer_check(struct answer *answer)
 {
 	const struct nldev_request *request = answer->request;
@@ -377,7 +377,7 @@ static int answer_check(struct answer *answer)
 	return nldev_objects_of(request->command) != NULL && !request->has_object ? -EINVAL : 0;
 }
 
-/* One message for each device, or for the one that the request names. */
+/* Sends a message for each device, or for the one that the request names. */
 static int answer_dump_facts(struct answer *answer)
 {
 	const bool is_of_one = answer->request->has_device;
@@ -428,7 +428,7 @@ static const char *answer_reason(const struct nldev_request *request, int64_t er
 	return NULL;
 }
 
-/* Where there is no room, a message that says so would find none either. */
+/* After -ENOBUFS there is no room for a message about it either. */
 static int64_t answer_end(struct answer *answer, int64_t result)
 {
 	const struct nldev_request *request = answer->request;
@@ -460,7 +460,7 @@ int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *
 	int64_t result = error;
 
 	answer_init(&answer, peer, request, asked);
-	/* The kernel acknowledges control messages, and what is no request, without a look. */
+	/* The kernel acknowledges control messages, and what is no request, and answers nothing. */
 	if (!request->is_request)
 		return request->wants_ack ? answer_status(&answer, 0, NULL) : 0;
 	if (!answer_is_known(request->command))

@@ -12,7 +12,10 @@
 #include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
-/* As the kernel's messages on pages of 4 KiB: what a program with MNL_SOCKET_BUFFER_SIZE takes. */
+/*
+ * No message is longer. So it is with the kernel on pages of 4 KiB: programs that read with
+ * MNL_SOCKET_BUFFER_SIZE have the room.
+ */
 #define NLDEV_MESSAGE_BYTES 3776
 
 struct nldev_peer {
