@@ -44,9 +44,11 @@ struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, u
 	if (quota_open(&client->account, &set->quotas, user) != 0 &&
 	    quota_open_viewer(&client->account, &set->quotas, user) != 0)
 		goto leave_user;
+	if (handle_table_add(&set->numbers, client, &client->number) != 0)
+		goto close_account;
 	if (request_connection_open(&client->requests, &set->server, &client->account, socket_fd) !=
 	    0)
-		goto close_account;
+		goto remove_number;
 	client->set = set;
 	client->pid = pid;
 	client->uid = uid;
@@ -58,6 +60,8 @@ struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, u
 	set->client_count++;
 	return client;
 
+remove_number:
+	handle_table_remove(&set->numbers, client->number);
 close_account:
 	quota_close(&client->account);
 leave_user:
@@ -101,6 +105,7 @@ void client_destroy(struct client *client)
 	assert(client->requests.fd < 0);
 	handle_table_fini(&client->cm_ids);
 	handle_table_fini(&client->cm_channels);
+	handle_table_remove(&set->numbers, client->number);
 	quota_close(&client->account);
 	user_quota_leave(client->account.user);
 	list_remove(&client->broken_node);
@@ -215,6 +220,24 @@ struct client *client_find(const struct client_set *set, uint32_t client_id)
 			return client;
 	}
 	return NULL;
+}
+
+/*
+ * From the lowest bit on: the object's slot, the client's slot, and some of the generation, so that
+ * a number is not used again soon. The uppermost bit is left for objects without a client.
+ */
+uint32_t client_object_number(const struct client *client, uint32_t slot)
+{
+	enum { SLOT_BITS = 14, CLIENT_BITS = 12, GENERATION_BITS = 5 };
+	const uint32_t generation = client->number.generation & ((1U << GENERATION_BITS) - 1);
+
+	_Static_assert(RNIC_SESSION_CQS_MAX <= 1 << SLOT_BITS, "a CQ");
+	_Static_assert(LIMIT_SESSION_PDS <= 1 << SLOT_BITS, "a PD");
+	_Static_assert(LIMIT_SESSION_CM_IDS <= 1 << SLOT_BITS, "an identifier");
+	_Static_assert(LIMIT_SESSIONS <= 1 << CLIENT_BITS, "a client");
+	_Static_assert(SLOT_BITS + CLIENT_BITS + GENERATION_BITS == 31, "a bit is left");
+	return (((generation << CLIENT_BITS) | client->number.slot) << SLOT_BITS) |
+	       (slot & ((1U << SLOT_BITS) - 1));
 }
 
 void client_expect_hello(struct client *client, struct list *list)

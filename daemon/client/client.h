@@ -35,6 +35,7 @@ struct client {
 	struct list broken_node; /* of client_set.broken, then leaving, then ending */
 	struct client_set *set;
 	uint32_t client_id;
+	struct rnic_handle number; /* in client_set.numbers */
 	pid_t pid;
 	uid_t uid;
 	struct quota_account account;
@@ -104,6 +105,13 @@ const struct gone_client *client_find_gone(const struct client_set *set, uint32_
 
 /* Returns the client numbered `client_id`; NULL: there is none, or no more. */
 struct client *client_find(const struct client_set *set, uint32_t client_id);
+
+/*
+ * The number by which listings name the client's object in `slot`: no other object of its kind has
+ * it at the same time, of whichever client. A device process may claim any slot: the upper bits of
+ * one that cannot be are ignored.
+ */
+uint32_t client_object_number(const struct client *client, uint32_t slot);
 
 /*
  * Puts the client into `list`, which is pre_hello or greeting of its set, and gives it the whole

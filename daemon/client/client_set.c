@@ -23,6 +23,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 	};
 	quota_pool_init(&set->quotas, client_set_limits, config->own_descriptors);
 	user_quotas_init(&set->users, &set->quotas);
+	handle_table_init(&set->numbers, LIMIT_SESSIONS);
 	list_init(&set->clients);
 	list_init(&set->pre_hello);
 	list_init(&set->greeting);
@@ -35,6 +36,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 void client_set_fini(struct client_set *set)
 {
 	assert(list_is_empty(&set->clients));
+	handle_table_fini(&set->numbers);
 	user_quotas_fini(&set->users);
 	quota_pool_fini(&set->quotas);
 	request_server_fini(&set->server);

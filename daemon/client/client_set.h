@@ -12,6 +12,7 @@
 #include "client/costly_users.h"
 #include "client/trouble_log.h"
 #include "common/device_facts.h"
+#include "common/handle_table.h"
 #include "common/quota_pool.h"
 #include "common/request_server.h"
 #include "common/user_quota.h"
@@ -56,6 +57,7 @@ struct client_set {
 	struct list leaving;   /* struct client.broken_node: cut off, but maybe still connected */
 	struct list ending;    /* struct client.broken_node: without connections, being freed */
 	uint32_t client_count;
+	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
 	uint32_t next_client_id;
 	bool has_wrapped; /* all numbers of clients have been drawn once */
 	uint64_t now_ns;  /* time of the turn under way */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects of one kind in one session, by slot and generation. The session owns the table; the
- * table does not own the objects.
+ * Objects of one kind, by slot and generation: those of one session, or the clients of the control
+ * plane. Who has the objects owns the table; the table does not own the objects.
  *
  * Invariant: a removed handle never names an object again, until its slot was reused 2^32 - 1
  * times. Generations begin at 1, so no handle is all zero (rnic_handle_is_none).

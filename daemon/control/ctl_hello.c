@@ -187,6 +187,8 @@ int ctl_hello(struct ctl_call *call)
 	list_remove(&client->hello_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = client->client_id;
+	if (client->is_admin && !device_set_serves(client->set->devices, client->uid))
+		reply->flags = RNIC_HELLO_REFUSES_PROGRAMS;
 	reply->device = client->set->facts->device;
 	return 0;
 }

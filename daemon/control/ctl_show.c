@@ -77,6 +77,7 @@ static void show_cm_id(struct show_walk *walk, struct client *client, struct ses
 		cm_describe(id->connection, &info);
 	row->client_id = client->client_id;
 	row->slot = id->handle.slot;
+	row->number = client_object_number(client, id->handle.slot);
 	row->port_space = id->port_space;
 	row->qp_type = id->qp_type;
 	row->local = id->local.gid;
@@ -108,6 +109,8 @@ static void show_abandoned(struct show_walk *walk)
 		row = info.is_abandoned ? show_rows_add(&walk->rows) : NULL;
 		if (row == NULL)
 			continue;
+		/* No client's: the bit that client_object_number() leaves. */
+		row->number = UINT32_C(1) << 31 | info.comm_id >> 1;
 		row->port_space = info.port_space;
 		row->qp_type = info.qp_type;
 		row->local = info.local.gid;
@@ -163,6 +166,20 @@ static void show_counters(struct show_walk *walk)
 	}
 }
 
+/* Numbers an object: the device process knows only the clients of its user. */
+static void show_number(const struct show_walk *walk, const struct client *client, void *row)
+{
+	if (walk->kind == RNIC_SHOW_CQS) {
+		struct rnic_show_cq *cq = row;
+
+		cq->number = client_object_number(client, cq->slot);
+	} else if (walk->kind == RNIC_SHOW_PDS) {
+		struct rnic_show_pd *pd = row;
+
+		pd->number = client_object_number(client, pd->slot);
+	}
+}
+
 /* Fills in what the control plane knows of the client of a row. */
 static void show_complete_client(const struct client *client, struct rnic_show_client *row)
 {
@@ -206,8 +223,10 @@ static bool show_accept(void *context, const struct device_child *process, void 
 	client = client_find(walk->set, client_id);
 	if (client == NULL || client->device != process)
 		return false;
-	if (walk->kind != RNIC_SHOW_CLIENTS)
+	if (walk->kind != RNIC_SHOW_CLIENTS) {
+		show_number(walk, client, row);
 		return show_is_permitted(walk, client->uid);
+	}
 	show_complete_client(client, row);
 	return true;
 }

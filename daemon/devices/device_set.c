@@ -137,6 +137,14 @@ static int set_choose_user(const struct device_set *set, uid_t uid, uid_t *user,
 	return 0;
 }
 
+bool device_set_serves(const struct device_set *set, uid_t uid)
+{
+	char reason[DEVICE_TEXT_BYTES];
+	uid_t user;
+
+	return set_choose_user(set, uid, &user, reason) == 0;
+}
+
 /* Whether the process hangs in the kernel, or the thread that closes its link does. */
 static bool set_hangs(const struct device_child *process)
 {

@@ -64,6 +64,9 @@ void device_set_close(struct device_set *set);
 int device_set_acquire(struct device_set *set, uid_t uid, struct device_child **process,
 		       char reason[DEVICE_TEXT_BYTES]);
 
+/* Whether the daemon serves programs of `uid` at all: -EPERM of device_set_acquire() if not. */
+bool device_set_serves(const struct device_set *set, uid_t uid);
+
 /*
  * Makes the client's own program its device process, which holds the client from then on, and takes
  * a reference. Stores the program's end of the process link at `fd`, the caller's. Negative errno

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_link.h"
 
+#include "base/time_units.h"
 #include "ctl/ctl_check.h"
 #include "native/socket_trust.h"
 
@@ -11,9 +12,12 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SHOW_ROWS_MAX = 1 << 22 };
+
+#define SHOW_HEAD_BYTES (sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply))
 
 union message {
 	struct rnic_ctl_header header;
@@ -33,6 +37,60 @@ static int fail_protocol(struct admin_link *link)
 	return -EPROTO;
 }
 
+/* ---- waiting ---- */
+
+static uint64_t admin_link_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t admin_link_deadline_ns(void)
+{
+	return admin_link_now_ns() + ADMIN_LINK_TIMEOUT_S * RNIC_NS_PER_SECOND;
+}
+
+/*
+ * Whether to repeat a call that has failed, since a signal has interrupted it. Each repetition
+ * starts the socket's time limit anew: signals that come again and again must not do so for ever.
+ */
+static bool admin_link_repeats(uint64_t deadline_ns)
+{
+	return errno == EINTR && admin_link_now_ns() < deadline_ns;
+}
+
+/* The error of a call that is not repeated. */
+static int admin_link_error(void)
+{
+	return errno == EAGAIN || errno == EINTR ? -ETIMEDOUT : -errno;
+}
+
+static int admin_link_send(const struct admin_link *link, const void *message, size_t bytes)
+{
+	const uint64_t deadline_ns = admin_link_deadline_ns();
+
+	while (send(link->fd, message, bytes, MSG_NOSIGNAL) < 0)
+		if (!admin_link_repeats(deadline_ns))
+			return admin_link_error();
+	return 0;
+}
+
+/* Returns the length of the message, 0 after a hang-up, or a negative errno. */
+static ssize_t admin_link_receive(const struct admin_link *link, union message *message)
+{
+	const uint64_t deadline_ns = admin_link_deadline_ns();
+	ssize_t received;
+
+	while ((received = recv(link->fd, message->bytes, sizeof(message->bytes), 0)) < 0)
+		if (!admin_link_repeats(deadline_ns))
+			return admin_link_error();
+	return received;
+}
+
+/* ---- requests ---- */
+
 /* Sends one request and leaves its checked reply in `message`; a refusal is an error here. */
 static int admin_link_exchange(struct admin_link *link, uint32_t operation, const void *payload,
 			       size_t payload_bytes, union message *message)
@@ -40,6 +98,7 @@ static int admin_link_exchange(struct admin_link *link, uint32_t operation, cons
 	size_t bytes = sizeof(message->header) + payload_bytes;
 	uint32_t request_id = ++link->request_id;
 	ssize_t received;
+	int error;
 
 	message->header = (struct rnic_ctl_header){
 		.magic = RNIC_CTL_MAGIC,
@@ -49,12 +108,12 @@ static int admin_link_exchange(struct admin_link *link, uint32_t operation, cons
 		.bytes = (uint32_t)bytes,
 	};
 	memcpy(message->bytes + sizeof(message->header), payload, payload_bytes);
-	if (send(link->fd, message->bytes, bytes, MSG_NOSIGNAL) < 0)
-		return admin_link_fail(link, -errno, "cannot send to the daemon");
-	received = recv(link->fd, message->bytes, sizeof(message->bytes), 0);
+	error = admin_link_send(link, message->bytes, bytes);
+	if (error)
+		return admin_link_fail(link, error, "cannot send to the daemon");
+	received = admin_link_receive(link, message);
 	if (received < 0)
-		return admin_link_fail(link, errno == EAGAIN ? -ETIMEDOUT : -errno,
-				       "no answer of the daemon");
+		return admin_link_fail(link, (int)received, "no answer of the daemon");
 	if (received == 0)
 		return admin_link_fail(link, -ECONNRESET, "the daemon hung up");
 	if (rnic_ctl_check_reply(message->bytes, (size_t)received, 0, operation, request_id) < 0)
@@ -69,21 +128,41 @@ static int admin_link_exchange(struct admin_link *link, uint32_t operation, cons
 	return 0;
 }
 
+/* ---- opening and closing ---- */
+
+/* Makes the socket of the link, with its time limits. Returns a negative errno. */
+static int admin_link_make_socket(struct admin_link *link)
+{
+	const struct timeval limit = {.tv_sec = ADMIN_LINK_TIMEOUT_S};
+	int error;
+
+	link->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (link->fd < 0)
+		return -errno;
+	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+	    setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0)
+		return 0;
+	error = -errno;
+	admin_link_close(link);
+	return error;
+}
+
 static int admin_link_connect_to(struct admin_link *link, const char *socket_path)
 {
+	const uint64_t deadline_ns = admin_link_deadline_ns();
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const struct timeval limit = {.tv_sec = ADMIN_LINK_TIMEOUT_S};
+	int error;
 
 	if (strlen(socket_path) >= sizeof(address.sun_path))
 		return admin_link_fail(link, -ENAMETOOLONG, socket_path);
 	memcpy(address.sun_path, socket_path, strlen(socket_path));
-	link->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (link->fd < 0)
-		return admin_link_fail(link, -errno, "cannot create a socket");
-	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
-	    setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
-	    connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		int error = -errno;
+	error = admin_link_make_socket(link);
+	if (error)
+		return admin_link_fail(link, error, "cannot create a socket");
+	while (connect(link->fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		if (admin_link_repeats(deadline_ns))
+			continue;
+		error = admin_link_error();
 		admin_link_close(link);
 		return admin_link_fail(link, error, socket_path);
 	}
@@ -99,6 +178,7 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 		.version_max = RNIC_CTL_VERSION_MAX,
 		.flags = flags,
 	};
+	const struct rnic_ctl_hello_reply *reply;
 	union message message;
 	int error;
 
@@ -120,9 +200,9 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 		admin_link_close(link);
 		return error;
 	}
-	link->device =
-		((const struct rnic_ctl_hello_reply *)(message.bytes + sizeof(message.header)))
-			->device;
+	reply = (const void *)(message.bytes + sizeof(message.header));
+	link->device = reply->device;
+	link->refuses_programs = (reply->flags & RNIC_HELLO_REFUSES_PROGRAMS) != 0;
 	return 0;
 }
 
@@ -147,26 +227,26 @@ void admin_link_close(struct admin_link *link)
 	link->fd = -1;
 }
 
-int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
-			 struct admin_page *page)
+/* ---- rows ---- */
+
+int admin_link_show_page(struct admin_link *link, uint32_t kind, struct admin_page *page)
 {
 	const struct rnic_ctl_show show = {.kind = kind, .cursor = page->cursor};
-	const size_t head_bytes =
-		sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply);
-	const struct rnic_ctl_show_reply *reply;
+	struct rnic_ctl_show_reply reply;
 	union message message;
 	int error = admin_link_exchange(link, RNIC_CTL_SHOW, &show, sizeof(show), &message);
 
 	if (error)
 		return error;
-	reply = (const void *)(message.bytes + sizeof(message.header));
-	if (message.header.bytes < head_bytes || reply->row_bytes != row_bytes ||
-	    reply->row_count > RNIC_CTL_MESSAGE_BYTES ||
-	    message.header.bytes - head_bytes < reply->row_count * row_bytes)
+	/* All rows are in the message: rnic_ctl_check_reply() looks at that. */
+	memcpy(&reply, message.bytes + sizeof(message.header), sizeof(reply));
+	if (reply.row_count > 0 && reply.row_bytes < ADMIN_ROW_BYTES_MIN)
 		return fail_protocol(link);
-	page->cursor = reply->next;
-	page->count = reply->row_count;
-	memcpy(page->rows, message.bytes + head_bytes, reply->row_count * row_bytes);
+	page->cursor = reply.next;
+	page->count = reply.row_count;
+	page->row_bytes = reply.row_bytes;
+	memcpy(page->rows, message.bytes + SHOW_HEAD_BYTES,
+	       (size_t)reply.row_count * reply.row_bytes);
 	return 0;
 }
 
@@ -183,7 +263,8 @@ static int append_page(struct admin_link *link, const struct admin_page *page, s
 	grown = realloc(*rows, (*count + page->count) * row_bytes);
 	if (!grown)
 		return admin_link_fail(link, -ENOMEM, "rows");
-	memcpy(grown + *count * row_bytes, page->rows, page->count * row_bytes);
+	for (size_t i = 0; i < page->count; i++)
+		admin_page_row(page, i, grown + (*count + i) * row_bytes, row_bytes);
 	*rows = grown;
 	*count += page->count;
 	return 0;
@@ -198,7 +279,7 @@ int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, vo
 	int error;
 
 	do {
-		error = admin_link_show_page(link, kind, row_bytes, &page);
+		error = admin_link_show_page(link, kind, &page);
 		if (!error)
 			error = append_page(link, &page, row_bytes, &all, &all_count);
 		if (error) {

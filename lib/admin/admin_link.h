@@ -2,13 +2,16 @@
 /*
  * A connection to a daemon for looking only: HELLO as administrator, then SHOW. The link owns its
  * socket. Every call is bounded in time: a daemon that does not answer within ADMIN_LINK_TIMEOUT_S
- * is an error, never a hang.
+ * is an error, never a hang. Signals end no call; a call that they interrupt takes at most twice as
+ * long.
  */
 #ifndef RNIC_ADMIN_LINK_H
 #define RNIC_ADMIN_LINK_H
 
+#include "admin/admin_page.h"
 #include "ctl/ctl_message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,7 +20,8 @@ enum { ADMIN_LINK_TIMEOUT_S = 10 };
 struct admin_link {
 	int fd;
 	uint32_t request_id;
-	uid_t owner; /* the user of the daemon, as the kernel has it */
+	uid_t owner;	       /* the user of the daemon, as the kernel has it */
+	bool refuses_programs; /* of this user, all of them */
 	struct rnic_device_attributes device;
 	char reason[RNIC_CTL_TEXT_BYTES]; /* the reason of the last failure, a sentence */
 };
@@ -38,24 +42,16 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program);
 void admin_link_close(struct admin_link *link);
 
-/* A reply's rows; `cursor` is 0 for the first page, and 0 again after the last. */
-struct admin_page {
-	uint32_t cursor;
-	size_t count;
-	_Alignas(8) uint8_t rows[RNIC_CTL_MESSAGE_BYTES];
-};
-
 /*
- * Asks for the rows of `kind`, row_bytes each, from page->cursor on. A page may be empty and not
- * the last. Errors as of admin_link_show(); the page is then undefined.
+ * Asks for the rows of `kind` (enum rnic_show_kind), from page->cursor on. A page may be empty and
+ * not the last. Errors as of admin_link_show(); the page is then undefined.
  */
-int admin_link_show_page(struct admin_link *link, uint32_t kind, size_t row_bytes,
-			 struct admin_page *page);
+int admin_link_show_page(struct admin_link *link, uint32_t kind, struct admin_page *page);
 
 /*
- * Asks for all rows of `kind` (enum rnic_show_kind). On success *rows is one allocation of *count
- * rows of row_bytes each, which the caller frees. Returns 0, -ENOMEM, -EPROTO when the daemon's
- * rows have another size, or the daemon's error; `reason` then tells the cause.
+ * Asks for all rows of `kind`. On success *rows is one allocation of *count rows of row_bytes each,
+ * as admin_page_row() has them, which the caller frees. Returns 0, -ENOMEM, -EPROTO when the answer
+ * is not rnicd's, or the daemon's error; `reason` then tells the cause.
  */
 int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, void **rows,
 		    size_t *count);

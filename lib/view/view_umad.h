@@ -8,7 +8,8 @@
 
 /*
  * Writes one line to standard error, once in a process, when `path` is the file that libibumad
- * reads before it opens a port. ibstat, which opens none, does not read it. Keeps errno.
+ * reads before it opens a port. ibstat, which opens none, does not read it. Writes nothing when
+ * descriptor 2 is another file than at the start of the program. Keeps errno.
  */
 void rnic_view_explain_umad(const char *path);
 

@@ -49,9 +49,11 @@
 
 /*
  * The view of a program with several devices, where rnic-run has put it together. Without the
- * variable the view is that of RNIC_SOCKET.
+ * variable the view is that of RNIC_SOCKET. Below RNIC_VIEW_IN_PLACE each path leads to itself: for
+ * programs that have the view mounted at the real paths, or none.
  */
 #define RNIC_VIEW_VARIABLE "RNIC_VIEW"
+#define RNIC_VIEW_IN_PLACE "/"
 
 /* Part of every path that can lie in the view: one search rules other paths out. */
 #define RNIC_VIEW_MARK "infiniband"

@@ -164,7 +164,7 @@ struct rnic_show_cm {
 	uint32_t local_port;
 	uint32_t peer_port;
 	uint32_t waiting_events; /* that the client has not taken */
-	uint32_t reserved;
+	uint32_t number;	 /* that no other row of this kind has at the same time */
 	char state[RNIC_CTL_NAME_BYTES];
 	char message_state[RNIC_CTL_NAME_BYTES]; /* "req-sent": of the protocol, empty before it */
 	char last_error[RNIC_CTL_TEXT_BYTES];	 /* a sentence, empty when nothing went wrong */

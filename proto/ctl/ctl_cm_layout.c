@@ -139,7 +139,7 @@ RNIC_AT(struct rnic_show_cm, peer, 32);
 RNIC_AT(struct rnic_show_cm, local_port, 48);
 RNIC_AT(struct rnic_show_cm, peer_port, 52);
 RNIC_AT(struct rnic_show_cm, waiting_events, 56);
-RNIC_AT(struct rnic_show_cm, reserved, 60);
+RNIC_AT(struct rnic_show_cm, number, 60);
 RNIC_AT(struct rnic_show_cm, state, 64);
 RNIC_AT(struct rnic_show_cm, message_state, 80);
 RNIC_AT(struct rnic_show_cm, last_error, 96);

@@ -118,7 +118,7 @@ RNIC_AT(struct rnic_ctl_hello, program, 16);
 
 RNIC_SIZE(struct rnic_ctl_hello_reply, 192);
 RNIC_AT(struct rnic_ctl_hello_reply, version, 0);
-RNIC_AT(struct rnic_ctl_hello_reply, reserved, 2);
+RNIC_AT(struct rnic_ctl_hello_reply, flags, 2);
 RNIC_AT(struct rnic_ctl_hello_reply, client_id, 4);
 RNIC_AT(struct rnic_ctl_hello_reply, features, 8);
 RNIC_AT(struct rnic_ctl_hello_reply, device, 16);
@@ -404,13 +404,13 @@ RNIC_AT(struct rnic_show_cq, armed, 16);
 RNIC_AT(struct rnic_show_cq, overrun, 20);
 RNIC_AT(struct rnic_show_cq, completions, 24);
 RNIC_AT(struct rnic_show_cq, users, 32);
-RNIC_AT(struct rnic_show_cq, reserved, 36);
+RNIC_AT(struct rnic_show_cq, number, 36);
 
 RNIC_SIZE(struct rnic_show_pd, 16);
 RNIC_AT(struct rnic_show_pd, client_id, 0);
 RNIC_AT(struct rnic_show_pd, slot, 4);
 RNIC_AT(struct rnic_show_pd, users, 8);
-RNIC_AT(struct rnic_show_pd, reserved, 12);
+RNIC_AT(struct rnic_show_pd, number, 12);
 
 RNIC_SIZE(struct rnic_show_srq, 32);
 RNIC_AT(struct rnic_show_srq, client_id, 0);

@@ -149,13 +149,18 @@ struct rnic_ctl_hello {
 	char program[RNIC_CTL_NAME_BYTES];
 };
 
+enum rnic_ctl_hello_reply_flag {
+	/* To ADMIN: the daemon refuses all programs of this user. */
+	RNIC_HELLO_REFUSES_PROGRAMS = 1 << 0,
+};
+
 /*
  * The reply's descriptor 0 (not for ADMIN) is the client's end of the device connection, or with
  * DIRECT of the process link.
  */
 struct rnic_ctl_hello_reply {
 	uint16_t version;
-	uint16_t reserved;
+	uint16_t flags; /* enum rnic_ctl_hello_reply_flag */
 	uint32_t client_id;
 	uint64_t features;
 	struct rnic_device_attributes device;
@@ -574,15 +579,15 @@ struct rnic_show_cq {
 	uint32_t armed;
 	uint32_t overrun;
 	uint64_t completions;
-	uint32_t users; /* QPs, counted once for sending and once for receiving */
-	uint32_t reserved;
+	uint32_t users;	 /* QPs, counted once for sending and once for receiving */
+	uint32_t number; /* that no other CQ of the device has at the same time */
 };
 
 struct rnic_show_pd {
 	uint32_t client_id;
 	uint32_t slot;
-	uint32_t users; /* MRs, MWs, QPs and AHs */
-	uint32_t reserved;
+	uint32_t users;	 /* MRs, MWs, QPs and AHs */
+	uint32_t number; /* that no other PD of the device has at the same time */
 };
 
 struct rnic_show_srq {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as what a program sends to a socket of NETLINK_RDMA: the first byte is the number of
- * rows that the device has of each kind, and the second fills the rows. Answers must be whole
- * messages of a bounded size. The bytes are copied to memory of exactly their size, so that the
- * sanitizer sees any read beyond it.
+ * rows that the device has of each kind, and the second says how long they are, and fills them.
+ * Answers must be whole messages of a bounded size. The bytes are copied to memory of exactly their
+ * size, so that the sanitizer sees any read beyond it.
  */
 #include "view/netlink/nldev_answer.h"
 
@@ -24,16 +24,17 @@ static void require(bool condition)
 		abort();
 }
 
-static int read_rows(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-		     struct admin_page *page)
+/* The rows are as long as the daemon likes. */
+static int read_rows(void *context, uint32_t place, uint32_t kind, struct admin_page *page)
 {
 	(void)context;
 	(void)kind;
 	require(place < 2);
-	page->count = sizeof(page->rows) / row_bytes;
+	page->row_bytes = ADMIN_ROW_BYTES_MIN + 8 * (uint32_t)row_filler;
+	page->count = (uint32_t)sizeof(page->rows) / page->row_bytes;
 	if (page->count > row_count)
 		page->count = row_count;
-	memset(page->rows, row_filler, page->count * row_bytes);
+	memset(page->rows, row_filler, (size_t)page->count * page->row_bytes);
 	page->cursor = page->cursor < 3 && row_count > 0 ? page->cursor + 1 : 0;
 	return 0;
 }
@@ -63,7 +64,7 @@ static void answer_all(const uint8_t *bytes, size_t size)
 	int error;
 
 	while ((taken = nldev_read_request(bytes, size, &request, &error)) > 0) {
-		int64_t result = nldev_answer(&peer, &request, error);
+		int64_t result = nldev_answer(&peer, &request, bytes, error);
 
 		for (unsigned i = 0; result > 0; i++) {
 			require(i < ROUNDS_MAX);

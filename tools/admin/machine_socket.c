@@ -206,13 +206,35 @@ static bool machine_has_address(const struct machine_search *search, const char 
 }
 
 /*
+ * Asks the daemon whether it serves programs of this user. Returns 0, and then `link` is closed; or
+ * an error with link->reason.
+ */
+static int machine_greet(const struct machine_search *search, const char *path,
+			 struct admin_link *link)
+{
+	int error;
+
+	if (!search->is_viewer)
+		return admin_link_try_use(link, path, search->program);
+	error = admin_link_open(link, path, search->program);
+	if (error != 0)
+		return error;
+	admin_link_close(link);
+	if (!link->refuses_programs)
+		return 0;
+	snprintf(link->reason, sizeof(link->reason), "it refuses programs of user %u",
+		 (unsigned)geteuid());
+	return -EPERM;
+}
+
+/*
  * Whether the daemon at found->path serves this user, on the interface and with the address that
  * the user names.
  */
 static bool machine_try(const struct machine_search *search, struct machine_socket *found)
 {
 	struct admin_link link;
-	int error = admin_link_try_use(&link, found->path, search->program);
+	int error = machine_greet(search, found->path, &link);
 
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		machine_say(search, "nobody serves on %s any more", found->path);

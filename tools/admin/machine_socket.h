@@ -26,6 +26,11 @@ struct machine_socket {
 
 struct machine_search {
 	const char *program; /* as which to greet daemons */
+	/*
+	 * The program only looks: it takes no place of a program, and finds a daemon in which no
+	 * more programs have a place.
+	 */
+	bool is_viewer;
 	const char *netdev;  /* the interface that the user names; NULL: any */
 	const char *address; /* likewise its address */
 	const char *own;     /* the user's own socket, which is not the machine's */

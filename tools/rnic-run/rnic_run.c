@@ -114,8 +114,7 @@ static int prepend(const char *variable, const char *first)
 
 /*
  * LD_LIBRARY_PATH serves dlopen() and programs that link the libraries; LD_PRELOAD also serves
- * programs whose own RPATH names the system's directory. `view_directory` is the shim's; NULL for
- * none.
+ * programs whose own RPATH names the system's directory. `view_directory` is the shim's.
  */
 static int set_variables(const char *socket, const char *verbs_directory,
 			 const char *view_directory)
@@ -123,10 +122,8 @@ static int set_variables(const char *socket, const char *verbs_directory,
 	char *preload;
 	int error;
 
-	if (asprintf(&preload, "%s/libibverbs.so.1:%s/librdmacm.so.1%s%s%s", verbs_directory,
-		     verbs_directory, view_directory ? ":" : "",
-		     view_directory ? view_directory : "",
-		     view_directory ? "/librnic-view.so" : "") < 0)
+	if (asprintf(&preload, "%s/libibverbs.so.1:%s/librdmacm.so.1:%s/librnic-view.so",
+		     verbs_directory, verbs_directory, view_directory) < 0)
 		return -1;
 	error = setenv("RNIC_SOCKET", socket, 1) || prepend("LD_LIBRARY_PATH", verbs_directory) ||
 		prepend("LD_PRELOAD", preload) || prepend("ASAN_OPTIONS", SANITIZER_OPTION);
@@ -147,7 +144,7 @@ static int set_direct(const char *guard_directory)
 	return error ? -1 : 0;
 }
 
-static int prepare_environment(const char *socket, bool with_shim, bool is_direct)
+static int prepare_environment(const char *socket, bool is_direct)
 {
 	char verbs_directory[PATH_MAX], view_directory[PATH_MAX];
 
@@ -159,14 +156,17 @@ static int prepare_environment(const char *socket, bool with_shim, bool is_direc
 		return -1;
 	}
 	if ((is_direct && set_direct(view_directory) < 0) || socket == NULL ||
-	    set_variables(socket, verbs_directory, with_shim ? view_directory : NULL) < 0) {
+	    set_variables(socket, verbs_directory, view_directory) < 0) {
 		fprintf(stderr, "rnic-run: out of memory\n");
 		return -1;
 	}
 	return 0;
 }
 
-/* A daemon in another container may have shared its socket alone. That is enough for verbs. */
+/*
+ * A daemon in another container may have shared its socket alone. That is enough for verbs, and for
+ * what the shim answers by netlink.
+ */
 static bool has_view_of(const char *tree)
 {
 	if (access(tree, X_OK) == 0)
@@ -196,25 +196,28 @@ static int find_merged_view(const struct rnic_socket_list *sockets, char tree[VI
 	return error;
 }
 
-/* Finds the view of the command's devices, and sets what tells the shim of it. */
-static int find_view(const struct rnic_socket_list *sockets, bool in_namespace, bool *is_there)
+/* Finds the view of the command's devices, and shows it: by a namespace, or by the shim. */
+static int show_view(const struct rnic_socket_list *sockets, bool in_namespace)
 {
 	char tree[VIEW_TREE_BYTES];
-	int error = 0;
+	bool is_there;
 
-	unsetenv(RNIC_VIEW_VARIABLE);
+	/* Below another rnic-run, this process has a shim too, and needs the real paths. */
+	if (setenv(RNIC_VIEW_VARIABLE, RNIC_VIEW_IN_PLACE, 1) < 0)
+		return -1;
 	if (sockets->count > 1) {
-		if (find_merged_view(sockets, tree, is_there) != 0)
+		if (find_merged_view(sockets, tree, &is_there) != 0)
 			return -1;
-		if (*is_there && !in_namespace)
-			error = setenv(RNIC_VIEW_VARIABLE, tree, 1);
 	} else {
 		snprintf(tree, sizeof(tree), "%s%s", sockets->paths[0], RNIC_VIEW_SUFFIX);
-		*is_there = has_view_of(tree);
+		is_there = has_view_of(tree);
 	}
-	if (error != 0 || !in_namespace)
-		return error;
-	return *is_there ? view_namespace_enter(tree) : -1;
+	if (in_namespace)
+		return is_there ? view_namespace_enter(tree) : -1;
+	if (!is_there)
+		return 0;
+	return sockets->count > 1 ? setenv(RNIC_VIEW_VARIABLE, tree, 1)
+				  : unsetenv(RNIC_VIEW_VARIABLE);
 }
 
 /* ---- which daemon ---- */
@@ -268,16 +271,15 @@ int main(int argc, char **argv)
 	};
 	struct run_options options = {.devices.may_start = true};
 	struct run_devices *devices = &options.devices;
-	bool has_view;
 	char *joined;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	if (choose_sockets(devices) < 0 || run_devices_ensure(devices) < 0 ||
-	    find_view(&devices->sockets, options.in_namespace, &has_view) < 0)
+	    show_view(&devices->sockets, options.in_namespace) < 0)
 		return EXIT_FAILURE;
 	joined = run_devices_join(devices);
-	if (prepare_environment(joined, has_view && !options.in_namespace, options.is_direct) < 0)
+	if (prepare_environment(joined, options.is_direct) < 0)
 		return EXIT_FAILURE;
 	free(joined);
 	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)

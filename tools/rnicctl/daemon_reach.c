@@ -15,7 +15,11 @@ static bool reach_is_silent(int error)
 
 static int reach_open(struct admin_link *link, const char *path, bool is_named)
 {
-	const struct machine_search search = {.program = "rnicctl", .own = path};
+	const struct machine_search search = {
+		.program = "rnicctl",
+		.is_viewer = true,
+		.own = path,
+	};
 	struct machine_socket machine;
 	int error = admin_link_open(link, path, "rnicctl");
 

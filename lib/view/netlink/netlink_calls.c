@@ -58,19 +58,38 @@ VIEW_API int getpeername(int fd, struct sockaddr *address, socklen_t *bytes)
 
 /* ---- options ---- */
 
-/* Groups have no news here. The size of the queue is netlink_socket.c's choice. */
+/* The size of the queue and the priority are netlink_socket.c's choice. */
 VIEW_API int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
 {
 	if (!netlink_socket_is(fd))
 		return NEXT(setsockopt)(fd, level, name, value, bytes);
-	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP) {
-		errno = EOPNOTSUPP;
-		return -1;
-	}
-	if (level == SOL_NETLINK ||
-	    (level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_SNDBUFFORCE)))
+	if (level == SOL_NETLINK)
+		return netlink_socket_set_option(fd, name, value, bytes);
+	if (level == SOL_SOCKET &&
+	    (name == SO_SNDBUF || name == SO_SNDBUFFORCE || name == SO_PRIORITY))
 		return 0;
 	return NEXT(setsockopt)(fd, level, name, value, bytes);
+}
+
+/* Whether the option of SOL_SOCKET is another one to the program than to the kernel. */
+static bool find_known_option(int name, int *known)
+{
+	switch (name) {
+	case SO_DOMAIN:
+		*known = AF_NETLINK;
+		return true;
+	case SO_PROTOCOL:
+		*known = NETLINK_RDMA;
+		return true;
+	case SO_TYPE:
+		*known = SOCK_RAW;
+		return true;
+	case SO_PRIORITY:
+		*known = 0;
+		return true;
+	default:
+		return false;
+	}
 }
 
 VIEW_API int getsockopt(int fd, int level, int name, void *value, socklen_t *bytes)
@@ -79,14 +98,12 @@ VIEW_API int getsockopt(int fd, int level, int name, void *value, socklen_t *byt
 
 	if (!netlink_socket_is(fd))
 		return NEXT(getsockopt)(fd, level, name, value, bytes);
-	if (level == SOL_SOCKET && name == SO_DOMAIN)
-		known = AF_NETLINK;
-	else if (level == SOL_SOCKET && name == SO_PROTOCOL)
-		known = NETLINK_RDMA;
-	else if (level == SOL_SOCKET && name == SO_TYPE)
-		known = SOCK_RAW;
-	else
+	if (level == SOL_NETLINK) {
+		if (netlink_socket_get_option(fd, name, &known) < 0)
+			return -1;
+	} else if (level != SOL_SOCKET || !find_known_option(name, &known)) {
 		return NEXT(getsockopt)(fd, level, name, value, bytes);
+	}
 	if (value == NULL || bytes == NULL || *bytes < sizeof(known)) {
 		errno = EINVAL;
 		return -1;

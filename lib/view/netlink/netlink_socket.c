@@ -27,7 +27,10 @@
  * of netlink_calls.c, which would take the file's messages for a program's.
  */
 
-/* Where a dump goes on. A program that makes one up reads no more than it may see anyway. */
+/*
+ * A message of this library in the queue, which says where a dump goes on. A program can put one
+ * there by a bare system call; the note then brings rows that the program may see anyway.
+ */
 struct netlink_note {
 	uint64_t magic;
 	struct nldev_request request;
@@ -35,11 +38,17 @@ struct netlink_note {
 	uint32_t reserved;
 };
 
+/* Options of the program, as bits of the socket's priority: everybody may set one up to 6. */
+enum netlink_option {
+	NETLINK_WANTS_SHORT_ERRORS = 1 << 0,
+	NETLINK_WANTS_REASONS = 1 << 1,
+};
+
 /* Whether this process may have such a socket; a child of fork() has those of its parent. */
 static atomic_bool netlink_is_used;
 static atomic_uint netlink_ports;
 
-/* ---- what is one ---- */
+/* ---- which sockets ---- */
 
 bool netlink_socket_is_wanted(int domain, int type, int protocol)
 {
@@ -81,9 +90,12 @@ bool netlink_socket_is(int fd)
 	return netlink_find_port(fd, &port);
 }
 
-/* ---- making one ---- */
+/* ---- making a socket ---- */
 
-/* What a stranger sent before the socket was its own and only peer. */
+/*
+ * Throws away what a stranger has sent before connect(). Since then the socket takes messages from
+ * itself alone.
+ */
 static void netlink_drain(int fd)
 {
 	char byte;
@@ -124,7 +136,10 @@ static int netlink_make_with(int type, uint32_t port)
 int netlink_socket_make(int type)
 {
 	const unsigned before = atomic_fetch_add(&netlink_ports, 1);
-	/* As the kernel: the process number for the first one, then numbers that are none. */
+	/*
+	 * As in the kernel: the first socket has the number of the process, the next have numbers
+	 * that no process has.
+	 */
 	const uint32_t port = before == 0 ? (uint32_t)getpid() : NETLINK_FIRST_PORT - before;
 	int fd = netlink_make_with(type, port);
 
@@ -132,6 +147,72 @@ int netlink_socket_make(int type)
 		atomic_store(&netlink_is_used, true);
 	return fd;
 }
+
+/* ---- options ---- */
+
+static int netlink_options(int fd)
+{
+	socklen_t bytes = sizeof(int);
+	int options = 0;
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PRIORITY, &options, &bytes) < 0)
+		return 0;
+	return options;
+}
+
+static int netlink_set_options(int fd, int options)
+{
+	return (int)syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_PRIORITY, &options, sizeof(options));
+}
+
+/* The bit of an option of SOL_NETLINK; 0: it has none. */
+static int netlink_bit_of(int name)
+{
+	switch (name) {
+	case NETLINK_CAP_ACK:
+		return NETLINK_WANTS_SHORT_ERRORS;
+	case NETLINK_EXT_ACK:
+		return NETLINK_WANTS_REASONS;
+	default:
+		return 0;
+	}
+}
+
+int netlink_socket_set_option(int fd, int name, const void *value, socklen_t bytes)
+{
+	const int bit = netlink_bit_of(name);
+	const int others = netlink_options(fd) & ~bit;
+	int wanted = 0;
+
+	if (name == NETLINK_ADD_MEMBERSHIP) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (bit == 0)
+		return 0;
+	/* As the kernel: too short a value is 0. */
+	if (bytes >= sizeof(wanted) && value == NULL) {
+		errno = EFAULT;
+		return -1;
+	}
+	if (bytes >= sizeof(wanted))
+		memcpy(&wanted, value, sizeof(wanted));
+	return netlink_set_options(fd, wanted != 0 ? others | bit : others);
+}
+
+int netlink_socket_get_option(int fd, int name, int *value)
+{
+	const int bit = netlink_bit_of(name);
+
+	if (bit == 0) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	*value = (netlink_options(fd) & bit) != 0;
+	return 0;
+}
+
+/* ---- names ---- */
 
 /* Puts a socket with another port number in the place of `fd`. */
 static int netlink_replace(int fd, uint32_t port)
@@ -145,6 +226,7 @@ static int netlink_replace(int fd, uint32_t port)
 	made = netlink_make_with(type | SOCK_CLOEXEC, port);
 	if (made < 0)
 		return -1;
+	netlink_set_options(made, netlink_options(fd));
 	result = dup3(made, fd, (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
 	close(made);
 	return result < 0 ? -1 : 0;
@@ -202,12 +284,11 @@ struct netlink_talk {
 	int fd;
 };
 
-static int netlink_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-			struct admin_page *page)
+static int netlink_read(void *context, uint32_t place, uint32_t kind, struct admin_page *page)
 {
 	struct netlink_talk *talk = context;
 
-	return netlink_source_read(&talk->source, place, kind, row_bytes, page);
+	return netlink_source_read(&talk->source, place, kind, page);
 }
 
 static int netlink_send(void *context, const void *message, size_t bytes)
@@ -224,6 +305,8 @@ static int netlink_send(void *context, const void *message, size_t bytes)
 
 static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, int fd)
 {
+	const int options = netlink_options(fd);
+
 	talk->fd = fd;
 	netlink_source_open(&talk->source);
 	*peer = (struct nldev_peer){
@@ -231,11 +314,13 @@ static void netlink_begin(struct netlink_talk *talk, struct nldev_peer *peer, in
 		.send = netlink_send,
 		.context = talk,
 		.devices = &talk->source.list,
+		.wants_short_errors = (options & NETLINK_WANTS_SHORT_ERRORS) != 0,
+		.wants_reasons = (options & NETLINK_WANTS_REASONS) != 0,
 	};
 	netlink_find_port(fd, &peer->port_id);
 }
 
-/* Leaves a note where the dump goes on. Negative errno. */
+/* Leaves a note in the queue if the dump goes on. Negative errno. */
 static int netlink_conclude(struct netlink_talk *talk, const struct nldev_request *request,
 			    int64_t result)
 {
@@ -251,8 +336,8 @@ static int netlink_conclude(struct netlink_talk *talk, const struct nldev_reques
 }
 
 /*
- * Answers every whole message, as the kernel does, and ignores the rest. An answer that finds no
- * room is the program's loss: it has not read the answers before.
+ * Answers every whole message, as the kernel does, and ignores the rest. When an answer finds no
+ * room, the send fails: the program has not read the answers before.
  */
 ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
 {
@@ -271,7 +356,8 @@ ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length)
 
 		if (taken == 0)
 			break;
-		result = netlink_conclude(&talk, &request, nldev_answer(&peer, &request, error));
+		result = netlink_conclude(&talk, &request,
+					  nldev_answer(&peer, &request, next, error));
 		if (taken >= left)
 			break;
 		next += taken;
@@ -317,9 +403,9 @@ static int netlink_go_on(int fd, const struct netlink_note *note)
 }
 
 /*
- * Takes the note that a peek has met, and goes on. When another thread or process was quicker, what
- * is taken is a message: it goes back, to the end of the queue. Readers who share a socket do not
- * know the order anyway.
+ * Takes the note that a peek has met, and goes on. When another thread or process was quicker, this
+ * takes a message, and puts it back at the end of the queue: readers who share a socket do not know
+ * the order anyway.
  */
 static int netlink_go_on_from_queue(int fd)
 {
@@ -359,8 +445,8 @@ static ssize_t netlink_hand_over(struct msghdr *message, const union netlink_inc
 }
 
 /*
- * The note is recognised after its receipt, not before: two threads, or a program and its child,
- * may receive at once, and one of them alone gets the note.
+ * Looks for the note in what it has received, not before: two threads, or a program and its child,
+ * may receive at once, and only one of them gets the note.
  */
 ssize_t netlink_socket_receive(int fd, struct msghdr *message, int flags)
 {

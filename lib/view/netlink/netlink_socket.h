@@ -5,9 +5,10 @@
  * the answers wait in the socket's own queue. So poll(), dup(), fork() and close() are the
  * kernel's, there is no second descriptor, and this library keeps no table.
  *
- * The socket's address says what it is, and the port number of the program. A dump that is longer
- * than one page of rows ends with a note in the queue, which says where the dump goes on; a receive
- * that meets the note replaces it by the next page.
+ * The socket's address says what it is, and the port number of the program. Its priority, which
+ * means nothing to a Unix socket, holds the program's options. A dump that is longer than one page
+ * of rows ends with a note in the queue, which says where the dump goes on; a receive that meets
+ * the note replaces it by the next page.
  */
 #ifndef RNIC_VIEW_NETLINK_SOCKET_H
 #define RNIC_VIEW_NETLINK_SOCKET_H
@@ -21,10 +22,13 @@
 /* Whether a program of rnic-run gets such a socket from socket() with these arguments. */
 bool netlink_socket_is_wanted(int domain, int type, int protocol);
 
-/* Makes one, with the flags in `type`. Returns a descriptor, or -1 and errno, as socket() does. */
+/* Makes such a socket, with the flags in `type`. A descriptor, or -1 and errno, as of socket(). */
 int netlink_socket_make(int type);
 
-/* Whether `fd` is one. One load where this process and its parents have made none. Keeps errno. */
+/*
+ * Whether `fd` is such a socket. This costs one load as long as this process and its parents have
+ * made none. Keeps errno.
+ */
 bool netlink_socket_is(int fd);
 
 /* As bind(): the program may choose its port number. -1 and errno. */
@@ -32,6 +36,14 @@ int netlink_socket_bind(int fd, const struct sockaddr *address, socklen_t bytes)
 
 /* As getsockname() and getpeername(). -1 and errno. */
 int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_t *bytes);
+
+/*
+ * As setsockopt() and getsockopt() with SOL_NETLINK: NETLINK_CAP_ACK and NETLINK_EXT_ACK say what
+ * the program wants of errors. Groups are refused, since there is no news of devices, and other
+ * options change nothing. -1 and errno.
+ */
+int netlink_socket_set_option(int fd, int name, const void *value, socklen_t bytes);
+int netlink_socket_get_option(int fd, int name, int *value);
 
 /* Answers the messages of one send. Returns `length`, or -1 and errno. */
 ssize_t netlink_socket_answer(int fd, const void *bytes, size_t length);

@@ -41,13 +41,13 @@ void netlink_source_open(struct netlink_source *source)
 }
 
 int netlink_source_read(struct netlink_source *source, uint32_t place, uint32_t kind,
-			size_t row_bytes, struct admin_page *page)
+			struct admin_page *page)
 {
 	/* To the program a device whose daemon does not answer any more is gone. */
 	if (source->linked != place &&
 	    netlink_source_link(source, source->devices[place].socket_path, place) != 0)
 		return -ENODEV;
-	return admin_link_show_page(&source->link, kind, row_bytes, page);
+	return admin_link_show_page(&source->link, kind, page);
 }
 
 void netlink_source_close(struct netlink_source *source)

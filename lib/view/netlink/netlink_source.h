@@ -16,12 +16,12 @@ struct netlink_source {
 	uint32_t linked;	/* the device's place in the list, or none */
 };
 
-/* Asks the daemons of $RNIC_SOCKET for their devices. Those that do not answer have none. */
+/* Asks the daemons of $RNIC_SOCKET for their devices. A daemon that does not answer has none. */
 void netlink_source_open(struct netlink_source *source);
 
-/* Reads rows of the device at `place` in the list, as nldev_peer.read. */
+/* Reads rows of the device at `place` in the list: see nldev_peer.read. */
 int netlink_source_read(struct netlink_source *source, uint32_t place, uint32_t kind,
-			size_t row_bytes, struct admin_page *page);
+			struct admin_page *page);
 
 void netlink_source_close(struct netlink_source *source);
 

@@ -4,16 +4,16 @@
 #include "view/netlink/nldev_fill.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <stddef.h>
 #include <string.h>
 
-#define ANSWER_ROWS_MAX (RNIC_CTL_MESSAGE_BYTES / 16) /* of a page: no row is shorter */
+#define ANSWER_PAYLOAD_MAX (NLDEV_MESSAGE_BYTES / 2) /* of a request that an error brings back */
 
 struct answer {
 	const struct nldev_peer *peer;
 	const struct nldev_request *request;
+	const uint8_t *asked; /* the request's message; NULL: of a dump that goes on */
 	struct nldev_writer writer;
 	uint32_t place; /* of the device in peer->devices */
 	struct rnic_show_device device;
@@ -24,7 +24,8 @@ struct answer {
 
 static void answer_begin(struct answer *answer, uint16_t type, uint16_t flags)
 {
-	nldev_begin(&answer->writer, type, flags, answer->request->sequence, answer->peer->port_id);
+	nldev_begin(&answer->writer, type, flags, answer->request->head.nlmsg_seq,
+		    answer->peer->port_id);
 }
 
 static int answer_send(struct answer *answer)
@@ -33,62 +34,66 @@ static int answer_send(struct answer *answer)
 	return answer->peer->send(answer->peer->context, answer->message, answer->writer.used);
 }
 
-/* An error, or with 0 an acknowledgment. The reason travels as the kernel's do (NETLINK_EXT_ACK).
+/*
+ * Sends an error, or with 0 an acknowledgment. As from the kernel, an error brings back the whole
+ * request, and a reason only to a program that has asked for reasons. A request that would leave no
+ * room for the reason is left out, as if the program had asked for short errors.
  */
 static int answer_status(struct answer *answer, int error, const char *reason)
 {
-	struct nlmsgerr status = {
-		.error = error,
-		.msg.nlmsg_len = NLMSG_HDRLEN, /* without the request's payload: NLM_F_CAPPED */
-		.msg.nlmsg_type = answer->request->type,
-		.msg.nlmsg_seq = answer->request->sequence,
-	};
+	const struct nldev_peer *peer = answer->peer;
+	const struct nlmsgerr status = {.error = error, .msg = answer->request->head};
+	const size_t payload_bytes = status.msg.nlmsg_len - NLMSG_HDRLEN;
+	const bool is_short =
+		error == 0 || peer->wants_short_errors || payload_bytes > ANSWER_PAYLOAD_MAX;
+	const bool has_reason = reason != NULL && peer->wants_reasons;
 
 	answer_begin(answer, NLMSG_ERROR,
-		     (uint16_t)(NLM_F_CAPPED | (reason != NULL ? NLM_F_ACK_TLVS : 0)));
+		     (uint16_t)((is_short ? NLM_F_CAPPED : 0) | (has_reason ? NLM_F_ACK_TLVS : 0)));
 	nldev_put_raw(&answer->writer, &status, sizeof(status));
-	if (reason != NULL)
+	if (!is_short)
+		nldev_put_raw(&answer->writer, answer->asked + NLMSG_HDRLEN, payload_bytes);
+	if (has_reason)
 		nldev_put_text(&answer->writer, NLMSGERR_ATTR_MSG, reason, strlen(reason));
 	return answer_send(answer);
 }
 
-static int answer_done(struct answer *answer)
+/* Ends a dump, with 0 or the error that has ended it. */
+static int answer_done(struct answer *answer, int error)
 {
-	const int none = 0;
-
 	answer_begin(answer, NLMSG_DONE, NLM_F_MULTI);
-	nldev_put_raw(&answer->writer, &none, sizeof(none));
+	nldev_put_raw(&answer->writer, &error, sizeof(error));
 	return answer_send(answer);
 }
 
 /* Begins a message about the device. */
 static void answer_begin_device(struct answer *answer)
 {
-	answer_begin(answer, answer->request->type, answer->request->is_dump ? NLM_F_MULTI : 0);
+	answer_begin(answer, answer->request->head.nlmsg_type,
+		     answer->request->is_dump ? NLM_F_MULTI : 0);
 	nldev_fill_name(&answer->writer, &answer->peer->devices->devices[answer->place]);
 }
 
 /* ---- the device ---- */
 
-static int answer_read(const struct answer *answer, uint32_t kind, size_t row_bytes,
-		       struct admin_page *page)
+static int answer_read(const struct answer *answer, uint32_t kind, struct admin_page *page)
 {
-	return answer->peer->read(answer->peer->context, answer->place, kind, row_bytes, page);
+	return answer->peer->read(answer->peer->context, answer->place, kind, page);
 }
 
 static int answer_read_device(struct answer *answer)
 {
 	struct admin_page page = {.cursor = 0};
-	int error = answer_read(answer, RNIC_SHOW_DEVICE, sizeof(answer->device), &page);
+	int error = answer_read(answer, RNIC_SHOW_DEVICE, &page);
 
 	if (error == 0 && page.count == 0)
 		error = -ENODEV;
 	if (error == 0)
-		memcpy(&answer->device, page.rows, sizeof(answer->device));
+		admin_page_row(&page, 0, &answer->device, sizeof(answer->device));
 	return error;
 }
 
-/* Adds up the rows of a kind of which the device's row has no number. */
+/* Counts the rows of a kind that the device's row does not count. */
 static int answer_count(const struct answer *answer, const struct nldev_objects *objects,
 			uint64_t *count)
 {
@@ -97,7 +102,7 @@ static int answer_count(const struct answer *answer, const struct nldev_objects 
 
 	*count = 0;
 	do {
-		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+		error = answer_read(answer, objects->kind, &page);
 		*count += error == 0 ? page.count : 0;
 	} while (error == 0 && page.cursor != 0);
 	return error;
@@ -177,13 +182,13 @@ static int answer_counters(struct answer *answer)
 	int error;
 
 	do {
-		error = answer_read(answer, RNIC_SHOW_COUNTERS, sizeof(struct rnic_show_counter),
-				    &page);
+		error = answer_read(answer, RNIC_SHOW_COUNTERS, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
-			const struct rnic_show_counter *counters = (const void *)page.rows;
 			const size_t before = answer->writer.used;
+			struct rnic_show_counter counter;
 
-			nldev_fill_counter(&answer->writer, &counters[i]);
+			admin_page_row(&page, i, &counter, sizeof(counter));
+			nldev_fill_counter(&answer->writer, &counter);
 			if (!answer->writer.is_full)
 				continue;
 			answer->writer.used = before;
@@ -191,7 +196,7 @@ static int answer_counters(struct answer *answer)
 			nldev_unnest(&answer->writer, table);
 			error = answer_send(answer);
 			table = answer_begin_counters(answer);
-			nldev_fill_counter(&answer->writer, &counters[i]);
+			nldev_fill_counter(&answer->writer, &counter);
 		}
 	} while (error == 0 && page.cursor != 0);
 	nldev_unnest(&answer->writer, table);
@@ -200,42 +205,41 @@ static int answer_counters(struct answer *answer)
 
 /* ---- objects ---- */
 
-static uint32_t answer_client_of(const uint8_t *row)
+static uint32_t answer_client_of(const struct admin_page *page, size_t index)
 {
 	uint32_t client_id;
 
-	memcpy(&client_id, row, sizeof(client_id));
+	admin_page_row(page, index, &client_id, sizeof(client_id));
 	return client_id;
 }
 
 /* Looks up the processes of the page's rows: 0 where the client has gone. */
-static int answer_find_pids(const struct answer *answer, const struct nldev_objects *objects,
-			    const struct admin_page *page, uint32_t pids[ANSWER_ROWS_MAX])
+static int answer_find_pids(const struct answer *answer, const struct admin_page *page,
+			    uint32_t pids[ADMIN_PAGE_ROWS_MAX])
 {
 	struct admin_page clients = {.cursor = 0};
 	int error;
 
-	memset(pids, 0, ANSWER_ROWS_MAX * sizeof(pids[0]));
+	memset(pids, 0, ADMIN_PAGE_ROWS_MAX * sizeof(pids[0]));
 	do {
-		error = answer_read(answer, RNIC_SHOW_CLIENTS, sizeof(struct rnic_show_client),
-				    &clients);
+		error = answer_read(answer, RNIC_SHOW_CLIENTS, &clients);
 		for (size_t i = 0; error == 0 && i < clients.count; i++) {
-			const struct rnic_show_client *rows = (const void *)clients.rows;
+			struct rnic_show_client client;
 
+			admin_page_row(&clients, i, &client, sizeof(client));
 			for (size_t j = 0; j < page->count; j++)
-				if (answer_client_of(page->rows + j * objects->row_bytes) ==
-				    rows[i].client_id)
-					pids[j] = rows[i].pid;
+				if (answer_client_of(page, j) == client.client_id)
+					pids[j] = client.pid;
 		}
 	} while (error == 0 && clients.cursor != 0);
 	return error;
 }
 
 static void answer_fill_entry(struct answer *answer, const struct nldev_objects *objects,
-			      const uint8_t *row, uint32_t pid)
+			      const union nldev_row *row, uint32_t pid)
 {
 	objects->fill(&answer->writer, row);
-	nldev_fill_process(&answer->writer, answer_client_of(row), pid);
+	nldev_fill_process(&answer->writer, row->client_id, pid);
 }
 
 /* Sends the page's rows, in as many messages as they need. */
@@ -253,10 +257,11 @@ static int answer_send_rows(struct answer *answer, const struct nldev_objects *o
 		table = nldev_nest(&answer->writer, objects->table);
 		for (; next < page->count; next++) {
 			const size_t before = answer->writer.used;
+			union nldev_row row;
 
+			admin_page_row(page, next, &row, objects->row_bytes);
 			nldev_nest(&answer->writer, objects->entry);
-			answer_fill_entry(answer, objects, page->rows + next * objects->row_bytes,
-					  pids[next]);
+			answer_fill_entry(answer, objects, &row, pids[next]);
 			nldev_unnest(&answer->writer, before);
 			if (answer->writer.is_full) {
 				answer->writer.used = before;
@@ -274,42 +279,43 @@ static int answer_send_rows(struct answer *answer, const struct nldev_objects *o
 	return 0;
 }
 
-/* Sends a page of a dump. A cursor: there are more. */
+/* Sends a page of a dump. Returns a cursor when more pages follow. */
 static int64_t answer_page(struct answer *answer, const struct nldev_objects *objects,
 			   uint32_t cursor)
 {
 	struct admin_page page = {.cursor = cursor};
-	uint32_t pids[ANSWER_ROWS_MAX];
-	int error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+	uint32_t pids[ADMIN_PAGE_ROWS_MAX];
+	int error = answer_read(answer, objects->kind, &page);
 
 	if (error == 0 && page.count > 0)
-		error = answer_find_pids(answer, objects, &page, pids);
+		error = answer_find_pids(answer, &page, pids);
 	if (error == 0)
 		error = answer_send_rows(answer, objects, &page, pids);
 	if (error != 0)
 		return error;
-	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer);
+	return page.cursor != 0 ? (int64_t)page.cursor : answer_done(answer, 0);
 }
 
 /* Sends the object that the request names; -ENOENT: the program may see none. */
 static int answer_object(struct answer *answer, const struct nldev_objects *objects)
 {
 	struct admin_page page = {.cursor = 0};
-	uint32_t pids[ANSWER_ROWS_MAX];
+	uint32_t pids[ADMIN_PAGE_ROWS_MAX];
 	int error;
 
 	do {
-		error = answer_read(answer, objects->kind, objects->row_bytes, &page);
+		error = answer_read(answer, objects->kind, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
-			const uint8_t *row = page.rows + i * objects->row_bytes;
+			union nldev_row row;
 
-			if (objects->number(row) != answer->request->object)
+			admin_page_row(&page, i, &row, objects->row_bytes);
+			if (objects->number(&row) != answer->request->object)
 				continue;
-			error = answer_find_pids(answer, objects, &page, pids);
+			error = answer_find_pids(answer, &page, pids);
 			if (error != 0)
 				return error;
 			answer_begin_device(answer);
-			answer_fill_entry(answer, objects, row, pids[i]);
+			answer_fill_entry(answer, objects, &row, pids[i]);
 			return answer_send(answer);
 		}
 	} while (error == 0 && page.cursor != 0);
@@ -349,7 +355,7 @@ static bool answer_find_device(struct answer *answer)
 	return false;
 }
 
-/* As the kernel: what is asked for must be named, and be there. */
+/* As the kernel does: a request must name what it asks for, and that must be there. */
 static int answer_check(struct answer *answer)
 {
 	const struct nldev_request *request = answer->request;
@@ -371,7 +377,7 @@ static int answer_check(struct answer *answer)
 	return nldev_objects_of(request->command) != NULL && !request->has_object ? -EINVAL : 0;
 }
 
-/* One message for each device, or for the one that the request names. */
+/* Sends a message for each device, or for the one that the request names. */
 static int answer_dump_facts(struct answer *answer)
 {
 	const bool is_of_one = answer->request->has_device;
@@ -386,7 +392,7 @@ static int answer_dump_facts(struct answer *answer)
 		if (error == -ENODEV && !is_of_one)
 			error = 0;
 	}
-	return error != 0 ? error : answer_done(answer);
+	return error != 0 ? error : answer_done(answer, 0);
 }
 
 /* Answers a request that is right. */
@@ -408,7 +414,7 @@ static int64_t answer_request(struct answer *answer)
 	/* A dump is of counters that a program has bound to queue pairs or regions: there are none.
 	 */
 	if (request->is_dump)
-		return request->has_resource ? answer_done(answer) : -EINVAL;
+		return request->has_resource ? answer_done(answer, 0) : -EINVAL;
 	return request->has_resource ? -EOPNOTSUPP : answer_counters(answer);
 }
 
@@ -422,7 +428,7 @@ static const char *answer_reason(const struct nldev_request *request, int64_t er
 	return NULL;
 }
 
-/* Where there is no room, a message that says so would find none either. */
+/* After -ENOBUFS there is no room for a message about it either. */
 static int64_t answer_end(struct answer *answer, int64_t result)
 {
 	const struct nldev_request *request = answer->request;
@@ -435,10 +441,11 @@ static int64_t answer_end(struct answer *answer, int64_t result)
 }
 
 static void answer_init(struct answer *answer, const struct nldev_peer *peer,
-			const struct nldev_request *request)
+			const struct nldev_request *request, const uint8_t *asked)
 {
 	answer->peer = peer;
 	answer->request = request;
+	answer->asked = asked;
 	answer->place = 0;
 	answer->writer = (struct nldev_writer){
 		.bytes = answer->message,
@@ -446,13 +453,14 @@ static void answer_init(struct answer *answer, const struct nldev_peer *peer,
 	};
 }
 
-int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error)
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request,
+		     const uint8_t *asked, int error)
 {
 	struct answer answer;
 	int64_t result = error;
 
-	answer_init(&answer, peer, request);
-	/* The kernel acknowledges control messages, and what is no request, without a look. */
+	answer_init(&answer, peer, request, asked);
+	/* The kernel acknowledges control messages, and what is no request, and answers nothing. */
 	if (!request->is_request)
 		return request->wants_ack ? answer_status(&answer, 0, NULL) : 0;
 	if (!answer_is_known(request->command))
@@ -471,9 +479,9 @@ int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_requ
 	struct answer answer;
 	int64_t result;
 
-	answer_init(&answer, peer, request);
+	answer_init(&answer, peer, request, NULL);
 	result = objects == NULL ? -EINVAL : (answer_find_device(&answer) ? 0 : -ENODEV);
 	if (result == 0)
 		result = answer_page(&answer, objects, cursor);
-	return answer_end(&answer, result);
+	return result >= 0 || result == -ENOBUFS ? result : answer_done(&answer, (int)result);
 }

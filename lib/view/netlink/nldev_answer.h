@@ -8,31 +8,40 @@
 #ifndef RNIC_VIEW_NLDEV_ANSWER_H
 #define RNIC_VIEW_NLDEV_ANSWER_H
 
-#include "admin/admin_link.h"
+#include "admin/admin_page.h"
 #include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
-/* As the kernel's messages on pages of 4 KiB: what a program with MNL_SOCKET_BUFFER_SIZE takes. */
+/*
+ * No message is longer. So it is with the kernel on pages of 4 KiB: programs that read with
+ * MNL_SOCKET_BUFFER_SIZE have the room.
+ */
 #define NLDEV_MESSAGE_BYTES 3776
 
 struct nldev_peer {
 	/* Reads rows of the device at `place`, as admin_link_show_page() does. Negative errno. */
-	int (*read)(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-		    struct admin_page *page);
+	int (*read)(void *context, uint32_t place, uint32_t kind, struct admin_page *page);
 	/* Takes a message. -ENOBUFS: there is no room. */
 	int (*send)(void *context, const void *message, size_t bytes);
 	void *context;
-	uint32_t port_id; /* of the program's socket */
+	uint32_t port_id;	 /* of the program's socket */
+	bool wants_short_errors; /* NETLINK_CAP_ACK: without the request that failed */
+	bool wants_reasons;	 /* NETLINK_EXT_ACK */
 	const struct rnic_device_list *devices;
 };
 
 /*
- * Answers the request. `error` is what nldev_read_request() found. Returns 0; a positive cursor
- * when the dump goes on, by nldev_answer_rest(); or -ENOBUFS of send().
+ * Answers the request, of which `asked` is the whole message. `error` is what nldev_read_request()
+ * found. Returns 0; a positive cursor when the dump goes on, by nldev_answer_rest(); or -ENOBUFS of
+ * send().
  */
-int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request, int error);
+int64_t nldev_answer(const struct nldev_peer *peer, const struct nldev_request *request,
+		     const uint8_t *asked, int error);
 
-/* Goes on with the dump of an earlier request. Returns as nldev_answer(). */
+/*
+ * Goes on with the dump of an earlier request. Returns as nldev_answer(). An error ends the dump:
+ * the last message carries it, as the kernel's does.
+ */
 int64_t nldev_answer_rest(const struct nldev_peer *peer, const struct nldev_request *request,
 			  uint32_t cursor);
 

@@ -2,7 +2,6 @@
 #include "view/netlink/nldev_fill.h"
 
 #include "base/bits.h"
-#include "ctl/ctl_cm.h"
 #include "wire/gid.h"
 
 #include <arpa/inet.h>
@@ -19,7 +18,6 @@ enum {
 	NLDEV_PHYS_STATE_LINK_UP = 5,
 	NLDEV_MIGRATED = 0, /* enum ib_mig_state */
 	NLDEV_SRQ_XRC = 1,  /* enum ib_srq_type */
-	NLDEV_CLIENT_SHIFT = 16,
 };
 
 /* enum rdma_cm_state of the kernel. */
@@ -91,12 +89,6 @@ void nldev_fill_counter(struct nldev_writer *writer, const struct rnic_show_coun
 
 /* ---- objects ---- */
 
-/* The kernel numbers objects of all processes; here each client has numbers of its own. */
-static uint32_t nldev_number_of(uint32_t client_id, uint32_t slot)
-{
-	return (client_id << NLDEV_CLIENT_SHIFT) + slot;
-}
-
 void nldev_fill_process(struct nldev_writer *writer, uint32_t client_id, uint32_t pid)
 {
 	static const char daemon[] = "rnicd";
@@ -109,14 +101,14 @@ void nldev_fill_process(struct nldev_writer *writer, uint32_t client_id, uint32_
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PID, pid);
 }
 
-static uint32_t nldev_qp_number(const void *row)
+static uint32_t nldev_qp_number(const union nldev_row *row)
 {
-	return ((const struct rnic_show_qp *)row)->qpn;
+	return row->qp.qpn;
 }
 
-static void nldev_fill_qp(struct nldev_writer *writer, const void *row)
+static void nldev_fill_qp(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_qp *qp = row;
+	const struct rnic_show_qp *qp = &row->qp;
 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_LQPN, qp->qpn);
@@ -130,62 +122,58 @@ static void nldev_fill_qp(struct nldev_writer *writer, const void *row)
 	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_STATE, (uint8_t)qp->state);
 }
 
-static uint32_t nldev_cq_number(const void *row)
+static uint32_t nldev_cq_number(const union nldev_row *row)
 {
-	const struct rnic_show_cq *cq = row;
-
-	return nldev_number_of(cq->client_id, cq->slot);
+	return row->cq.number;
 }
 
-static void nldev_fill_cq(struct nldev_writer *writer, const void *row)
+static void nldev_fill_cq(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_cq *cq = row;
+	const struct rnic_show_cq *cq = &row->cq;
 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CQE, cq->entries);
 	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_USECNT, cq->users);
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CQN, nldev_cq_number(cq));
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CQN, nldev_cq_number(row));
 }
 
 /* A key names its region: no other one of the device has it. */
-static uint32_t nldev_mr_number(const void *row)
+static uint32_t nldev_mr_number(const union nldev_row *row)
 {
-	return ((const struct rnic_show_mr *)row)->lkey;
+	return row->mr.lkey;
 }
 
-static void nldev_fill_mr(struct nldev_writer *writer, const void *row)
+static void nldev_fill_mr(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_mr *mr = row;
+	const struct rnic_show_mr *mr = &row->mr;
 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_RKEY, mr->rkey);
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_LKEY, mr->lkey);
 	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_IOVA, mr->iova);
 	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_MRLEN, mr->length);
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_MRN, nldev_mr_number(mr));
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_MRN, nldev_mr_number(row));
 }
 
-static uint32_t nldev_pd_number(const void *row)
+static uint32_t nldev_pd_number(const union nldev_row *row)
 {
-	const struct rnic_show_pd *pd = row;
-
-	return nldev_number_of(pd->client_id, pd->slot);
+	return row->pd.number;
 }
 
-static void nldev_fill_pd(struct nldev_writer *writer, const void *row)
+static void nldev_fill_pd(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_pd *pd = row;
+	const struct rnic_show_pd *pd = &row->pd;
 
 	nldev_put_u64(writer, RDMA_NLDEV_ATTR_RES_USECNT, pd->users);
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PDN, nldev_pd_number(pd));
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_PDN, nldev_pd_number(row));
 }
 
-static uint32_t nldev_srq_number(const void *row)
+static uint32_t nldev_srq_number(const union nldev_row *row)
 {
-	return ((const struct rnic_show_srq *)row)->number;
+	return row->srq.number;
 }
 
-static void nldev_fill_srq(struct nldev_writer *writer, const void *row)
+static void nldev_fill_srq(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_srq *srq = row;
+	const struct rnic_show_srq *srq = &row->srq;
 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_SRQN, srq->number);
 	nldev_put_u8(writer, RDMA_NLDEV_ATTR_RES_TYPE, srq->is_xrc != 0 ? NLDEV_SRQ_XRC : 0);
@@ -240,16 +228,14 @@ static void nldev_put_address(struct nldev_writer *writer, uint16_t type,
 	nldev_put(writer, type, &address.all, sizeof(address.all));
 }
 
-static uint32_t nldev_cm_number(const void *row)
+static uint32_t nldev_cm_number(const union nldev_row *row)
 {
-	const struct rnic_show_cm *id = row;
-
-	return nldev_number_of(id->client_id, id->slot);
+	return row->cm.number;
 }
 
-static void nldev_fill_cm(struct nldev_writer *writer, const void *row)
+static void nldev_fill_cm(struct nldev_writer *writer, const union nldev_row *row)
 {
-	const struct rnic_show_cm *id = row;
+	const struct rnic_show_cm *id = &row->cm;
 	const uint8_t state = nldev_cm_state_of(id->state, sizeof(id->state));
 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
@@ -260,7 +246,7 @@ static void nldev_fill_cm(struct nldev_writer *writer, const void *row)
 		nldev_put_address(writer, RDMA_NLDEV_ATTR_RES_SRC_ADDR, &id->local, id->local_port);
 	if (state != NLDEV_CM_IDLE && state != NLDEV_CM_ADDR_BOUND && state != NLDEV_CM_LISTEN)
 		nldev_put_address(writer, RDMA_NLDEV_ATTR_RES_DST_ADDR, &id->peer, id->peer_port);
-	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CM_IDN, nldev_cm_number(id));
+	nldev_put_u32(writer, RDMA_NLDEV_ATTR_RES_CM_IDN, nldev_cm_number(row));
 }
 
 /* ---- all kinds ---- */

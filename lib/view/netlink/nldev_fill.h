@@ -6,23 +6,35 @@
 #ifndef RNIC_VIEW_NLDEV_FILL_H
 #define RNIC_VIEW_NLDEV_FILL_H
 
+#include "ctl/ctl_cm.h"
 #include "ctl/ctl_message.h"
 #include "native/device_list.h"
 #include "view/netlink/nldev_message.h"
 
 #define NLDEV_PORT_INDEX 1
 
+/* A row of any kind of object. */
+union nldev_row {
+	uint32_t client_id; /* with which each begins */
+	struct rnic_show_pd pd;
+	struct rnic_show_cq cq;
+	struct rnic_show_qp qp;
+	struct rnic_show_cm cm;
+	struct rnic_show_mr mr;
+	struct rnic_show_srq srq;
+};
+
 /* A kind of object: how netlink lists it, and the rows of the daemon. */
 struct nldev_objects {
-	uint16_t command;    /* RDMA_NLDEV_CMD_RES_*_GET */
-	uint16_t table;	     /* the attribute of all entries */
-	uint16_t entry;	     /* and of one */
-	const char *summary; /* the name in the summary of resources */
-	uint32_t kind;	     /* enum rnic_show_kind; the rows begin with the client's id */
-	size_t row_bytes;
-	uint32_t (*number)(const void *row); /* by which a program asks for one */
+	uint16_t command;				/* RDMA_NLDEV_CMD_RES_*_GET */
+	uint16_t table;					/* the attribute of all entries */
+	uint16_t entry;					/* and of one */
+	const char *summary;				/* the name in the summary of resources */
+	uint32_t kind;					/* enum rnic_show_kind */
+	size_t row_bytes;				/* of the member of union nldev_row */
+	uint32_t (*number)(const union nldev_row *row); /* by which a program asks for one */
 	/* Writes the attributes of a row but those of its process. */
-	void (*fill)(struct nldev_writer *writer, const void *row);
+	void (*fill)(struct nldev_writer *writer, const union nldev_row *row);
 };
 
 /* NULL: the command lists no objects that the daemon shows. */

@@ -2,7 +2,6 @@
 #include "view/netlink/nldev_message.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <string.h>
 
@@ -187,8 +186,7 @@ size_t nldev_read_request(const uint8_t *bytes, size_t length, struct nldev_requ
 	if (head.nlmsg_len < NLMSG_HDRLEN || head.nlmsg_len > length)
 		return 0;
 	*request = (struct nldev_request){
-		.sequence = head.nlmsg_seq,
-		.type = head.nlmsg_type,
+		.head = head,
 		.is_request = (head.nlmsg_flags & NLM_F_REQUEST) != 0 &&
 			      head.nlmsg_type >= NLMSG_MIN_TYPE,
 		.is_dump = (head.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP,

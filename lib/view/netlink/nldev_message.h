@@ -10,6 +10,7 @@
 #ifndef RNIC_VIEW_NLDEV_MESSAGE_H
 #define RNIC_VIEW_NLDEV_MESSAGE_H
 
+#include <linux/netlink.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +46,7 @@ void nldev_unnest(struct nldev_writer *writer, size_t at);
 
 /* A request, as far as rnicd's answers depend on it. */
 struct nldev_request {
-	uint32_t sequence;
-	uint16_t type;
+	struct nlmsghdr head;
 	uint16_t command; /* enum rdma_nldev_command; 0: of another client than nldev */
 	bool is_request;  /* and no control message: those have no answer but an acknowledgment */
 	bool is_dump;

@@ -113,6 +113,8 @@ chown "$user_a" /run/rnicd
 machine_start red0 --netdev red0 --user "$user_a"
 check "one whose daemon refuses the user" uses /run/rnicd/lo.sock
 check "and why" says '^rnic-run: the rnicd on /run/rnicd/red0.sock does not serve you: .*--allow'
+check "rnicctl shows the same one" grep -q '"netdev": "lo"' \
+	<(as_user "$BIN/rnicctl" show device --json 2>/dev/null)
 machine_end red0 TERM
 chown 0 /run/rnicd
 machine_start red0 --netdev red0 --socket-mode 0600
@@ -122,8 +124,17 @@ check "no other one, when the user names the interface" \
 	fails as_user "$BIN/rnic-run" --no-daemon --netdev red0 true
 machine_end red0 TERM
 
-echo "# one that root started by hand"
+echo "# one whose device processes cannot start"
 machine_end lo TERM
+mount --bind "$(type -P false)" "$BIN/../libexec/rnicd-device" || exit 1
+machine_start red0 --netdev red0
+check "no program runs on it" none_serves
+check "rnicctl, which only looks, shows it" grep -q '"netdev": "red0"' \
+	<(as_user "$BIN/rnicctl" show device --json 2>/dev/null)
+machine_end red0 TERM
+umount "$BIN/../libexec/rnicd-device"
+
+echo "# one that root started by hand"
 machine_start rnicd --netdev red0
 check "serves" uses /run/rnicd/rnicd.sock --address 10.88.0.1
 check "not for another address" none_serves --address 127.0.0.9

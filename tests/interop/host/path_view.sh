@@ -144,6 +144,8 @@ static_programs() {
 	expect ns '^net$' "$busybox" ls /sys/devices/virtual
 	expect ns 'character special' "$busybox" stat -L /dev/infiniband/uverbs0
 	expect ns '^null$' "$busybox" ls /dev
+	expect shim '^rnic0$' "$BIN/rnic-run" --no-daemon --ns --socket "${side_socket[0]}" \
+		"$busybox" ls /sys/class/infiniband
 	expect ns '^7$' "$busybox" sh -c "head -c 1 /dev/zero >/dev/null && echo 7"
 	check "the shim alone does not reach it" fails run_view shim "$busybox" ls $device
 	check "nothing is mounted outside" test ! -e $device

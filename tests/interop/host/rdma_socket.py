@@ -290,6 +290,27 @@ def check_crafted():
         assert [read_type(netlink)[1] for _ in range(2)] == [10, 11]
 
 
+def check_errors():
+    """An error brings back what the program has asked for, and the options go along with bind()."""
+    options = (10, 11)  # CAP_ACK, EXT_ACK
+    question = request(SET, ACK, 16, device())
+    for wanted in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        with open_socket() as netlink:
+            for option, value in zip(options, wanted):
+                assert netlink.getsockopt(270, option) == 0
+                netlink.setsockopt(270, option, value)
+            netlink.bind((4712, 0))
+            assert tuple(netlink.getsockopt(270, option) for option in options) == wanted
+            netlink.send(question)
+            _, _, data = read_type(netlink)
+            flags = HEAD.unpack_from(data)[2]
+            assert flags == 0x100 * wanted[0] + 0x200 * wanted[1], (wanted, flags)
+            end = HEAD.size + 4 + (HEAD.size if wanted[0] else len(question))
+            assert data[HEAD.size + 4:end] == question[:end - HEAD.size - 4], wanted
+            assert (b"see rnicd(8)" in data[end:]) == wanted[1], wanted
+            assert wanted[1] or len(data) == end, wanted
+
+
 def check_full():
     """A program that never reads hears of it."""
     with open_socket() as netlink:
@@ -324,6 +345,7 @@ check_readers(int(sys.argv[1]))
 check_vectors()
 check_pointers()
 check_crafted()
+check_errors()
 check_full()
 check_others()
 print("all right")

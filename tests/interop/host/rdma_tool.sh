@@ -57,6 +57,15 @@ check "rdma link show" agrees device "[(l['ifname'], l['port'], l['netdev'], l['
 	l['physical_state']) for l in rdma] ==
 	[(rows['name'], 1, rows['netdev'], rows['state'], 'LINK_UP')]" link show
 check "rdma link show of the device" agrees device "len(rdma) == 1" link show rnic0/1
+if rnic 0 --ns true >"$WORK/ns" 2>&1; then
+	rnic 0 --ns rdma dev >"$WORK/ns" 2>&1
+	check "rdma dev with --ns" grep -q ' rnic0: ' "$WORK/ns"
+else
+	skip_part "--ns; $(tail -n 1 "$WORK/ns")"
+fi
+ln -s "${side_socket[0]}" "$WORK/alone.sock"
+on 0 "$BIN/rnic-run" --no-daemon --socket "$WORK/alone.sock" rdma dev >"$WORK/alone" 2>&1
+check "rdma dev where the view is not shared" grep -q ' rnic0: ' "$WORK/alone"
 check "no other device" fails rdma_json link show rnic9/1
 check "no queue pairs" agrees qps "rdma == [] and rows == []" resource show qp
 

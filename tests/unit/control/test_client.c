@@ -115,6 +115,34 @@ static void short_calls_and_owners_cost_nothing(void **state)
 	}
 }
 
+/* However many clients came between, and whatever slots a device process claims. */
+static void objects_have_numbers_of_their_own(void **state)
+{
+	static const uint32_t slots[] = {0, 1, RNIC_SESSION_CQS_MAX - 1};
+	const struct client *first = client_fixture_connect(&halves, stranger(0), NULL);
+	struct client *second;
+	uint32_t number;
+
+	(void)state;
+	halves.clients.next_client_id = first->client_id + 65536;
+	second = client_fixture_connect(&halves, stranger(0), NULL);
+	for (unsigned i = 0; i < COUNT_OF(slots) * COUNT_OF(slots); i++) {
+		const uint32_t of_first = slots[i / COUNT_OF(slots)];
+		const uint32_t of_second = slots[i % COUNT_OF(slots)];
+
+		assert_int_not_equal(client_object_number(first, of_first),
+				     client_object_number(second, of_second));
+	}
+	assert_int_not_equal(client_object_number(first, UINT32_MAX),
+			     client_object_number(second, UINT32_MAX));
+	/* A client that comes next has other numbers than the one that has gone. */
+	number = client_object_number(second, 0);
+	client_end(second);
+	halves_reap(&halves);
+	second = client_fixture_connect(&halves, stranger(0), NULL);
+	assert_int_not_equal(client_object_number(second, 0), number);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +150,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_user_without_clients_is_shut_out, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(short_calls_and_owners_cost_nothing, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(objects_have_numbers_of_their_own, set_up,
 						tear_down),
 	};
 

@@ -92,15 +92,21 @@ static void ask(uint16_t operation, const void *payload, uint32_t bytes)
 			 request.header.bytes);
 }
 
-static void say_hello(void)
+static void say_hello_with(uint32_t flags)
 {
 	const struct rnic_ctl_hello hello = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = flags,
 		.program = "pro gram",
 	};
 
 	ask(RNIC_CTL_HELLO, &hello, sizeof(hello));
+}
+
+static void say_hello(void)
+{
+	say_hello_with(0);
 }
 
 /* Whether there is a reply, which is in test.reply then. */
@@ -230,6 +236,34 @@ static void test_refusals(void **state)
 	assert_int_equal(test.reply.header.status, -ENODEV);
 	assert_string_equal(reason(), "there is no memory for rings");
 	assert_int_equal(test.reply_fd, -1);
+}
+
+/* A client that only looks hears whether programs of its user are served, and starts no process. */
+static void test_viewers(void **state)
+{
+	static const struct {
+		uid_t uid;
+		uint16_t flags;
+	} rows[] = {
+		{0, 0},
+		{4, 0},
+		{5, RNIC_HELLO_REFUSES_PROGRAMS},
+	};
+
+	(void)state;
+	fixture->set.owner = 4;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct rnic_ctl_hello_reply *reply = (const void *)test.reply.payload;
+
+		connect_client(rows[i].uid);
+		say_hello_with(RNIC_HELLO_ADMIN);
+		turn(0);
+		assert_true(hear());
+		assert_int_equal(test.reply.header.status, 0);
+		assert_int_equal(test.reply_fd, -1);
+		assert_int_equal(reply->flags, rows[i].flags);
+	}
+	assert_int_equal(fixture->launch_count, 0);
 }
 
 /* Runs turns only when something is due, until the latest client hears. Returns their number. */
@@ -422,7 +456,7 @@ static void say_rows(uint32_t client_id, uint32_t count)
 	answer.head.kind = request->kind;
 	answer.head.row_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		answer.rows[i] = (struct rnic_show_cq){.client_id = client_id + i, .slot = i};
+		answer.rows[i] = (struct rnic_show_cq){.client_id = client_id + i, .slot = 7 + i};
 	fixture_say(RNIC_PROCESS_ROWS_REPLY, &answer,
 		    sizeof(answer.head) + count * sizeof(answer.rows[0]));
 }
@@ -444,6 +478,8 @@ static void test_rows_of_a_device(void **state)
 	assert_int_equal(reply->row_count, 1);
 	assert_int_equal(reply->row_bytes, sizeof(struct rnic_show_cq));
 	assert_int_equal(reply->next, 0);
+	assert_int_equal(((const struct rnic_show_cq *)(const void *)(reply + 1))->number,
+			 client_object_number(client, 7));
 
 	/* Another user sees none of them. */
 	greet(FIXTURE_UID + 1);
@@ -513,6 +549,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_hello_waits_for_the_device),
 		TEST(test_refusals),
+		TEST(test_viewers),
 		TEST(test_a_device_that_stopped),
 		TEST(test_a_device_that_stopped_behind_facts),
 		TEST(test_many_wait_for_a_device_that_stopped),

@@ -16,6 +16,7 @@
 #define QPS	  100
 #define PAGE_ROWS 15
 #define PDS	  300 /* in one page, but not in one message */
+#define FIRST_PD  9000
 #define SENT_MAX  256
 
 /* ---- a device ---- */
@@ -28,13 +29,21 @@ struct fake {
 	uint32_t gone;	/* the device that has gone */
 	int read_error; /* of all listings but the device's */
 	unsigned reads;
+	int growth; /* bytes */
 };
 
 static struct fake fake;
 
+/* Each row is longer than this reader knows, or shorter, by fake.growth. */
 static void fake_add(struct admin_page *page, const void *row, size_t bytes)
 {
-	memcpy(page->rows + page->count++ * bytes, row, bytes);
+	const size_t longer = (size_t)((int64_t)bytes + fake.growth);
+	uint8_t *place = page->rows + page->count++ * longer;
+
+	page->row_bytes = (uint32_t)longer;
+	assert_true(place + longer <= page->rows + sizeof(page->rows));
+	memset(place, 0xee, longer);
+	memcpy(place, row, longer < bytes ? longer : bytes);
 }
 
 static void fake_list_qps(struct admin_page *page)
@@ -55,8 +64,7 @@ static void fake_list_qps(struct admin_page *page)
 	page->cursor = first + PAGE_ROWS < QPS ? first + PAGE_ROWS : 0;
 }
 
-static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_bytes,
-		     struct admin_page *page)
+static int fake_read(void *context, uint32_t place, uint32_t kind, struct admin_page *page)
 {
 	static const struct rnic_show_device device = {
 		.device = {.name = "rnic7", .netdev = "eth3", .firmware = "1.2", .netdev_index = 9},
@@ -66,7 +74,6 @@ static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_by
 	static const struct rnic_show_client clients[] = {{.client_id = 5, .pid = 500}};
 
 	(void)context;
-	(void)row_bytes;
 	assert_true(place < 2);
 	if (place == fake.gone)
 		return -ENODEV;
@@ -85,7 +92,7 @@ static int fake_read(void *context, uint32_t place, uint32_t kind, size_t row_by
 		fake_add(page, &clients[0], sizeof(clients[0]));
 	if (kind == RNIC_SHOW_PDS)
 		for (uint32_t i = 0; i < PDS; i++) {
-			struct rnic_show_pd row = {.client_id = 5, .slot = i};
+			struct rnic_show_pd row = {.client_id = 5, .number = FIRST_PD + i};
 
 			fake_add(page, &row, sizeof(row));
 		}
@@ -118,7 +125,7 @@ static struct rnic_listed_device devices[] = {
 
 static const struct rnic_device_list device_list = {.devices = devices, .count = 2};
 
-static const struct nldev_peer peer = {
+static struct nldev_peer peer = {
 	.read = fake_read,
 	.devices = &device_list,
 	.send = fake_send,
@@ -132,7 +139,10 @@ static int set_up(void **state)
 	fake.reads = 0;
 	fake.gone = UINT32_MAX;
 	fake.read_error = 0;
+	fake.growth = 0;
 	fake.room = SENT_MAX;
+	peer.wants_short_errors = false;
+	peer.wants_reasons = true;
 	return 0;
 }
 
@@ -167,7 +177,7 @@ static void query_ask(struct query *query)
 	nldev_end(&query->writer);
 	assert_int_equal(nldev_read_request(query->bytes, query->writer.used, &request, &error),
 			 query->writer.used);
-	result = nldev_answer(&peer, &request, error);
+	result = nldev_answer(&peer, &request, query->bytes, error);
 	while (result > 0)
 		result = nldev_answer_rest(&peer, &request, (uint32_t)result);
 	assert_int_equal(result, 0);
@@ -319,12 +329,11 @@ static void test_devices(void **state)
 }
 
 /* All queue pairs once, in messages of a bounded size, and then the end. */
-static void test_dump(void **state)
+static void check_dump(void)
 {
 	struct query query;
 	uint32_t next = 0;
 
-	(void)state;
 	query_begin_port(&query, RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP | NLM_F_ACK);
 	query_ask(&query);
 	for (unsigned i = 0; i + 1 < fake.count; i++) {
@@ -349,6 +358,24 @@ static void test_dump(void **state)
 	assert_int_equal(sent_head(fake.count - 1).nlmsg_type, NLMSG_DONE);
 }
 
+static void test_dump(void **state)
+{
+	(void)state;
+	check_dump();
+}
+
+/* A daemon of another version has longer rows, or shorter ones. */
+static void test_rows_of_another_size(void **state)
+{
+	static const int growths[] = {24, 8, -8};
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(growths); i++) {
+		set_up(state);
+		fake.growth = growths[i];
+		check_dump();
+	}
+}
+
 static void test_page_of_many_messages(void **state)
 {
 	struct query query;
@@ -366,7 +393,7 @@ static void test_page_of_many_messages(void **state)
 		assert_non_null(list);
 		for (; next_entry(&list, &left, &entry); entries++)
 			assert_int_equal(entry_u32(&entry, RDMA_NLDEV_ATTR_RES_PDN),
-					 (5 << 16) + entries);
+					 FIRST_PD + entries);
 	}
 	assert_int_equal(entries, PDS);
 	assert_int_equal(sent_head(fake.count - 1).nlmsg_type, NLMSG_DONE);
@@ -459,6 +486,60 @@ static void test_refusals(void **state)
 	}
 }
 
+/*
+ * As the kernel: an error brings the request back, unless the program has asked for short errors;
+ * it has a reason only where the program has asked for reasons.
+ */
+static void test_what_an_error_brings(void **state)
+{
+	struct query query;
+
+	(void)state;
+	for (int options = 0; options < 4; options++) {
+		const uint8_t *sent = fake.sent[0] + NLMSG_HDRLEN;
+		size_t length = sizeof(struct nlmsgerr), bytes;
+		const uint8_t *reason;
+
+		set_up(NULL);
+		peer.wants_short_errors = (options & 1) != 0;
+		peer.wants_reasons = (options & 2) != 0;
+		query_begin_port(&query, RDMA_NLDEV_CMD_SET, NLM_F_ACK);
+		query_ask(&query);
+		assert_int_equal(sent_error(0), -EOPNOTSUPP);
+		assert_int_equal(sent_head(0).nlmsg_flags,
+				 (peer.wants_short_errors ? NLM_F_CAPPED : 0) |
+					 (peer.wants_reasons ? NLM_F_ACK_TLVS : 0));
+		if (!peer.wants_short_errors)
+			length += query.writer.used - NLMSG_HDRLEN;
+		assert_memory_equal(sent + offsetof(struct nlmsgerr, msg), query.bytes,
+				    length - offsetof(struct nlmsgerr, msg));
+		reason = find_attribute(sent + length, fake.bytes[0] - NLMSG_HDRLEN - length,
+					NLMSGERR_ATTR_MSG, &bytes);
+		assert_int_equal(reason != NULL, peer.wants_reasons);
+	}
+}
+
+/* A request that fills the answer is left out of the error, and the reason still fits. */
+static void test_error_of_a_long_request(void **state)
+{
+	static _Alignas(4) uint8_t long_bytes[NLDEV_MESSAGE_BYTES];
+	struct nldev_writer writer = {.bytes = long_bytes, .room = sizeof(long_bytes)};
+	struct nldev_request request;
+	int error;
+
+	(void)state;
+	nldev_begin(&writer, (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SET),
+		    NLM_F_REQUEST, SEQUENCE, 0);
+	while (!writer.is_full)
+		nldev_put_u32(&writer, RDMA_NLDEV_ATTR_DEV_DIM, 1);
+	nldev_end(&writer);
+	assert_int_equal(nldev_read_request(long_bytes, writer.used, &request, &error),
+			 writer.used);
+	assert_int_equal(nldev_answer(&peer, &request, long_bytes, error), 0);
+	assert_int_equal(sent_error(0), -EOPNOTSUPP);
+	assert_int_equal(sent_head(0).nlmsg_flags, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+}
+
 /* A daemon that ends in the middle of a dump, and a socket that takes no more. */
 static void test_failures(void **state)
 {
@@ -475,8 +556,15 @@ static void test_failures(void **state)
 	set_up(NULL);
 	fake.room = 1;
 	nldev_read_request(query.bytes, query.writer.used, &request, &error);
-	assert_int_equal(nldev_answer(&peer, &request, 0), PAGE_ROWS);
+	assert_int_equal(nldev_answer(&peer, &request, query.bytes, 0), PAGE_ROWS);
 	assert_int_equal(nldev_answer_rest(&peer, &request, PAGE_ROWS), -ENOBUFS);
+	set_up(NULL);
+	fake.read_error = -ENODEV;
+	assert_int_equal(nldev_answer_rest(&peer, &request, PAGE_ROWS), 0);
+	assert_int_equal(fake.count, 1);
+	assert_int_equal(sent_head(0).nlmsg_type, NLMSG_DONE);
+	memcpy(&error, fake.sent[0] + NLMSG_HDRLEN, sizeof(error));
+	assert_int_equal(error, -ENODEV);
 }
 
 /* ---- crafted requests ---- */
@@ -533,7 +621,7 @@ static void test_crafted_attributes(void **state)
 			nldev_read_request(query.bytes, query.writer.used, &request, &error),
 			query.writer.used);
 		assert_int_equal(error, -EINVAL);
-		assert_int_equal(nldev_answer(&peer, &request, error), 0);
+		assert_int_equal(nldev_answer(&peer, &request, query.bytes, error), 0);
 		assert_int_equal(sent_error(fake.count - 1), -EINVAL);
 	}
 	assert_int_equal(fake.reads, 0);
@@ -567,7 +655,7 @@ static void test_no_request(void **state)
 	((struct nlmsghdr *)query.bytes)->nlmsg_flags = 0;
 	nldev_end(&query.writer);
 	nldev_read_request(query.bytes, query.writer.used, &request, &error);
-	assert_int_equal(nldev_answer(&peer, &request, error), 0);
+	assert_int_equal(nldev_answer(&peer, &request, query.bytes, error), 0);
 	assert_int_equal(fake.count, 0);
 	/* Another client of NETLINK_RDMA: its attributes are not nldev's. */
 	query_begin(&query, RDMA_NLDEV_CMD_GET, 0);
@@ -608,10 +696,13 @@ int main(void)
 		cmocka_unit_test_setup(test_port, set_up),
 		cmocka_unit_test_setup(test_devices, set_up),
 		cmocka_unit_test_setup(test_dump, set_up),
+		cmocka_unit_test_setup(test_rows_of_another_size, set_up),
 		cmocka_unit_test_setup(test_page_of_many_messages, set_up),
 		cmocka_unit_test_setup(test_one_object, set_up),
 		cmocka_unit_test_setup(test_counters_of_two_messages, set_up),
 		cmocka_unit_test_setup(test_refusals, set_up),
+		cmocka_unit_test_setup(test_what_an_error_brings, set_up),
+		cmocka_unit_test_setup(test_error_of_a_long_request, set_up),
 		cmocka_unit_test_setup(test_failures, set_up),
 		cmocka_unit_test_setup(test_truncated, set_up),
 		cmocka_unit_test_setup(test_crafted_attributes, set_up),
