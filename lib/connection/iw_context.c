@@ -203,6 +203,7 @@ static void iw_context_end_qp(struct iw_ctx_conn *ctx)
 	}
 	ctx->qp = NULL;
 	ctx->is_probing = false;
+	ctx->left_ns = 0;
 	ctx->is_failure_heard = false;
 	rnic_iw_queue_reset(&ctx->send);
 	rnic_iw_queue_reset(&ctx->recv);

@@ -55,6 +55,7 @@ struct iw_ctx_conn {
 	int poll_fd;  /* -1: nobody has asked for it */
 	int ready_fd; /* in its set, readable when something has come already */
 	bool is_probing;
+	uint64_t left_ns; /* when the peer was seen to have left while sends waited; 0: not so */
 	bool is_failure_heard; /* the caller has awaited a request that failed */
 
 	struct iw_pd *cm_pd; /* NULL: the members of the connection manager are not made */

@@ -85,6 +85,14 @@ static int iw_wait_collect(struct iw_ctx_conn *ctx, struct rnic_cq *cq, struct r
 	return total;
 }
 
+/* The peer has left: ends the connection when the answers to all sends are there, or late. */
+static void end_behind_peer(struct iw_ctx_conn *ctx)
+{
+	if (rnic_iw_queue_pending(&ctx->send) == 0 ||
+	    rnic_dial_now_ns() - ctx->left_ns >= RNIC_DIAL_LINGER_NS)
+		rnic_iw_fail(ctx, RNIC_IW_ENDED);
+}
+
 int rnic_iw_collect(struct iw_ctx_conn *ctx)
 {
 	int sent, received;
@@ -95,6 +103,8 @@ int rnic_iw_collect(struct iw_ctx_conn *ctx)
 	if (sent < 0)
 		return sent;
 	received = iw_wait_collect(ctx, ctx->recv_cq, &ctx->recv);
+	if (ctx->left_ns != 0)
+		end_behind_peer(ctx);
 	return received < 0 ? received : sent + received;
 }
 
@@ -117,7 +127,8 @@ static void take_connection_event(struct iw_ctx_conn *ctx, const struct rnic_cm_
 {
 	switch (event->type) {
 	case RNIC_CM_DISCONNECTED:
-		rnic_iw_fail(ctx, RNIC_IW_ENDED);
+		ctx->left_ns = rnic_dial_now_ns();
+		end_behind_peer(ctx);
 		break;
 	case RNIC_CM_UNREACHABLE:
 	case RNIC_CM_REJECTED:
@@ -160,13 +171,15 @@ static int iw_wait_arm(struct iw_ctx_conn *ctx)
 
 static int iw_wait_sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 {
-	const uint64_t probe_ns = rnic_dial_now_ns() + PROBE_INTERVAL_NS;
+	const bool is_peer_left = ctx->left_ns != 0;
+	const uint64_t look_ns =
+		rnic_dial_now_ns() + (is_peer_left ? RNIC_DIAL_LINGER_NS : PROBE_INTERVAL_NS);
 	struct pollfd descriptors[] = {
 		{.fd = ctx->qp != NULL ? rnic_channel_fd(ctx->channel) : -1, .events = POLLIN},
 		{.fd = ctx->cm_channel != NULL ? rnic_cm_channel_fd(ctx->cm_channel) : -1,
 		 .events = POLLIN},
 	};
-	const uint64_t until_ns = deadline_ns < probe_ns ? deadline_ns : probe_ns;
+	const uint64_t until_ns = deadline_ns < look_ns ? deadline_ns : look_ns;
 	int count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
 	int error = 0;
 
@@ -175,7 +188,7 @@ static int iw_wait_sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_n
 	if (count == 0 && rnic_dial_now_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (count == 0)
-		return rnic_iw_post_probe(ctx);
+		return is_peer_left ? 0 : rnic_iw_post_probe(ctx);
 	if (descriptors[0].revents != 0)
 		error = iw_wait_take_completion_events(ctx);
 	if (error == 0 && descriptors[1].revents != 0)

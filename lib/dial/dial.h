@@ -93,6 +93,12 @@ int rnic_dial_begin_accept(struct rnic_cm_id *id, struct rnic_qp *qp,
 			   const struct rnic_cm_parameters *request);
 
 /*
+ * The answers to what a side has sent come by other packets than the peer's DREQ, which may
+ * overtake them. So a side whose peer has left waits so long for answers before it ends all work.
+ */
+#define RNIC_DIAL_LINGER_NS UINT64_C(100000000)
+
+/*
  * Ends all work of `qp`: all posted work, and all that is posted from now on, completes as flushed.
  */
 void rnic_dial_fail_qp(struct rnic_qp *qp);

@@ -64,7 +64,8 @@ struct rnic_handle_qp {
 	bool is_peer_heard;    /* the peer has sent something, so that silence means something */
 	uint64_t looked_ns;    /* time of the last look at the events */
 	uint64_t probed_ns;
-	bool is_destroyed;	/* the table has forgotten the handle */
+	uint64_t left_ns;  /* when the peer was seen to have left while sends waited; 0: not so */
+	bool is_destroyed; /* the table has forgotten the handle */
 	bool is_someone_asleep; /* a thread sleeps, and wakes the others by `woken` */
 	pthread_cond_t woken;	/* on the monotonic clock */
 };

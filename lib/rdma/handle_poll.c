@@ -115,7 +115,6 @@ static int handle_poll_collect(struct rnic_handle_qp *qp, struct rdma_wc *wc, in
 static bool ends_connection(const struct rnic_cm_event *event)
 {
 	switch (event->type) {
-	case RNIC_CM_DISCONNECTED:
 	case RNIC_CM_UNREACHABLE:
 	case RNIC_CM_REJECTED:
 	case RNIC_CM_CONNECT_ERROR:
@@ -126,7 +125,16 @@ static bool ends_connection(const struct rnic_cm_event *event)
 	}
 }
 
-static int handle_poll_take_connection_events(struct rnic_handle_qp *qp)
+/* The answers to what was sent may still come. */
+static void peer_has_left(struct rnic_handle_qp *qp, uint64_t now_ns)
+{
+	if (rnic_posted_ring_is_empty(&qp->sends))
+		rnic_handle_fail(qp);
+	else
+		qp->left_ns = now_ns;
+}
+
+static int handle_poll_take_connection_events(struct rnic_handle_qp *qp, uint64_t now_ns)
 {
 	struct rnic_cm_event event;
 	int error;
@@ -134,7 +142,9 @@ static int handle_poll_take_connection_events(struct rnic_handle_qp *qp)
 	do {
 		error = rnic_cm_get_event(qp->cm_channel, &event);
 		if (error == 0) {
-			if (ends_connection(&event))
+			if (event.type == RNIC_CM_DISCONNECTED)
+				peer_has_left(qp, now_ns);
+			else if (ends_connection(&event))
 				rnic_handle_fail(qp);
 			rnic_cm_ack_event(&event);
 		}
@@ -151,11 +161,14 @@ static int look_after(struct rnic_handle_qp *qp)
 	if (qp->link == RNIC_HANDLE_FAILED && rnic_posted_ring_is_empty(&qp->sends) &&
 	    rnic_posted_ring_is_empty(&qp->receives))
 		return -ENOTCONN;
+	if (qp->link == RNIC_HANDLE_PEER && qp->left_ns != 0 &&
+	    (rnic_posted_ring_is_empty(&qp->sends) || now_ns - qp->left_ns >= RNIC_DIAL_LINGER_NS))
+		rnic_handle_fail(qp);
 	if (qp->link != RNIC_HANDLE_PEER || now_ns - qp->looked_ns < LOOK_INTERVAL_NS)
 		return 0;
 	qp->looked_ns = now_ns;
 	if (qp->cm_channel != NULL)
-		error = handle_poll_take_connection_events(qp);
+		error = handle_poll_take_connection_events(qp, now_ns);
 	if (error == 0 && qp->is_peer_heard && rnic_posted_ring_is_empty(&qp->sends) &&
 	    now_ns - qp->probed_ns >= PROBE_INTERVAL_NS) {
 		qp->probed_ns = now_ns;
@@ -229,7 +242,8 @@ static int handle_poll_sleep_for_events(struct rnic_handle_qp *qp, uint64_t unti
 /* Sleeps until something may have changed. -EINTR, -EBADF. */
 static int sleep_once(struct rnic_handle_qp *qp, uint64_t deadline_ns, int cancellation)
 {
-	const uint64_t longest_ns = rnic_dial_now_ns() + SLEEP_NS;
+	const uint64_t longest_ns =
+		rnic_dial_now_ns() + (qp->left_ns != 0 ? RNIC_DIAL_LINGER_NS : SLEEP_NS);
 	const uint64_t until_ns = deadline_ns < longest_ns ? deadline_ns : longest_ns;
 	int error = 0;
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads cancelled while they wait for a queue pair: the others go on. */
+/*
+ * Threads cancelled while they wait for a queue pair: the others go on. A peer that leaves while
+ * the answers to sends are under way.
+ */
+#include "dial/dial.h"
 #include "rdma/handle_objects.h"
 #include "unit_test.h"
 
@@ -51,11 +55,16 @@ int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 	return -1;
 }
 
+static bool has_dreq; /* has come, and was not taken */
+
 int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	(void)channel;
-	(void)event;
-	return -EAGAIN;
+	if (!has_dreq)
+		return -EAGAIN;
+	has_dreq = false;
+	*event = (struct rnic_cm_event){.type = RNIC_CM_DISCONNECTED};
+	return 0;
 }
 
 void rnic_cm_ack_event(const struct rnic_cm_event *event)
@@ -196,6 +205,53 @@ static void test_not_cancelled_against_its_will(void **state)
 	assert_false(qp->is_someone_asleep);
 }
 
+/* --- a peer that leaves ---------------------------------------------------------------------- */
+
+static void hear_dreq(struct rnic_handle_qp *qp)
+{
+	static char channel;
+
+	has_dreq = true;
+	qp->link = RNIC_HANDLE_PEER;
+	qp->looked_ns = 0;
+	qp->cm_channel = (struct rnic_cm_channel *)&channel;
+}
+
+static void test_peer_leaves_behind_all_answers(void **state)
+{
+	struct rnic_handle_qp *qp = *state;
+	struct rdma_wc wc;
+
+	hear_dreq(qp);
+	assert_int_equal(rdma_poll_cq(NUMBER, &wc, 1), 0);
+	assert_int_equal(qp->link, RNIC_HANDLE_FAILED);
+}
+
+/* An answer by another packet may come behind the DREQ; after a while none comes any more. */
+static void test_peer_leaves_ahead_of_an_answer(void **state)
+{
+	struct rnic_handle_qp *qp = *state;
+	struct rnic_posted taken;
+	struct rdma_wc wc;
+
+	for (int is_late = 0; is_late < 2; is_late++) {
+		const uint64_t number = qp->sends.posted;
+
+		rnic_posted_ring_push(&qp->sends, (struct rnic_posted){.wr_id = 1});
+		hear_dreq(qp);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(rdma_poll_cq(NUMBER, &wc, 1), 0);
+		assert_int_equal(qp->link, RNIC_HANDLE_PEER);
+		if (is_late)
+			qp->left_ns -= RNIC_DIAL_LINGER_NS;
+		else
+			assert_true(rnic_posted_ring_try_pop(&qp->sends, number, &taken));
+		assert_int_equal(rdma_poll_cq(NUMBER, &wc, 1), 0);
+		assert_int_equal(qp->link, RNIC_HANDLE_FAILED);
+		qp->left_ns = 0;
+	}
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, make_qp, end_qp)
 
 int main(void)
@@ -205,6 +261,8 @@ int main(void)
 		CASE(test_cancelled_behind_another),
 		CASE(test_not_cancelled_elsewhere),
 		CASE(test_not_cancelled_against_its_will),
+		CASE(test_peer_leaves_behind_all_answers),
+		CASE(test_peer_leaves_ahead_of_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
