@@ -130,7 +130,7 @@ echo "# the daemon is the host's"
 check "install" "$top/tools/ci/setup.sh" --folder "$folder/host" --build "$folder/build"
 mkdir -p "${cdi%/*}"
 "$folder/host/install/bin/rnicctl" cdi --device "$device" \
-	--socket "$folder/host/rnic0.sock" >"$cdi"
+	--socket "$folder/host/sockets/rnic0.sock" >"$cdi"
 mapfile -t bwrap < <(options_of "$cdi" bwrap)
 mapfile -t nspawn < <(options_of "$cdi" nspawn)
 check "podman, without a network" has_device podman run --rm --network=none \
