@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_setup.sh: tools/ci/setup.sh refuses wrong options with one line, changes nothing in a dry
-# run, and says so when the distribution is too old. interop_ci_setup starts devices by it, and
-# tests/debian/try_ci.sh installs by it.
+# check_setup.sh: tools/ci/setup.sh refuses wrong options and unsafe folders with one line, changes
+# nothing in a dry run, and says so when the distribution is too old. The machine stays as it is:
+# interop_ci_setup starts devices by setup.sh, and tests/debian/try_ci.sh installs by it.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,6 +12,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_ACTIONS RUNNER_TEMP
 failures=0
+
+# Nothing is installed or built, whatever setup.sh comes to do.
+mkdir "$work/stubs"
+printf '#!/bin/sh\n' | tee "$work/stubs/apt-get" >"$work/stubs/sudo"
+printf '#!/bin/sh\necho "a stub was called" >&2\nexit 1\n' >"$work/stubs/cmake"
+chmod 755 "$work/stubs"/*
+PATH=$work/stubs:$PATH
 
 fail() {
 	failures=$((failures + 1))
@@ -72,24 +79,57 @@ plans '^\+ cmake -S ' --devices 2 --fault drop=1% --capture
 cmp -s "$work/output" "$work/first" || fail "two dry runs differ"
 [ ! -e "$work/folder" ] || fail "a dry run makes no folder"
 
-# The folder of another user, which in /tmp anybody can make.
+# refuses_folder PATTERN FOLDER: whatever the command is.
+refuses_folder() {
+	local command
+	for command in install start env report stop; do
+		refuses "$1" --folder "$2" $command
+	done
+}
+
+# Other users must not put programs or sockets there. In /tmp anybody can make a link.
 mkdir "$work/other"
 ln -s "$work/other" "$work/link"
-for command in start env report stop; do
-	"$setup" --folder "$work/link/" $command >"$work/output" 2>&1
-	grep -q "is not of this user" "$work/output" || fail "a link as the folder of $command"
+for end in "" / // /. //.//; do refuses_folder "is not of this user" "$work/link$end"; done
+for mode in 757 1777; do
+	chmod $mode "$work/other"
+	refuses_folder "others may write in $work/other;" "$work/other"
 done
+mkdir -m 700 "$work/other/below"
+chmod 777 "$work/other"
+refuses_folder "others may write in $work/other;" "$work/other/below"
+refuses "others may write in $work/other;" --folder "$work/other/new" start
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 755 "$work/other"
+	chgrp 4711 "$work/other/below"
+	chmod 770 "$work/other/below"
+	refuses_folder "others may write in $work/other/below;" "$work/other/below"
+	chown 4711 "$work/other/below"
+	refuses_folder "is not of this user" "$work/other/below"
+	mkdir "$work/other/below/own"
+	refuses_folder "user 4711 owns $work/other/below;" "$work/other/below/own"
+else
+	echo "skipped: folders of other users and groups: they need root"
+fi
+
+# A file system whose programs do not run.
+if unshare --user --map-root-user --mount true 2>/dev/null; then
+	mkdir "$work/noexec"
+	# shellcheck disable=SC2016 # the inner shell has them
+	unshare --user --map-root-user --mount sh -c '
+		mount -t tmpfs -o noexec,mode=755 tmpfs "$1" && "$2" --folder "$1/ci" install' \
+		sh "$work/noexec" "$setup" >"$work/output" 2>&1
+	grep -q "programs cannot run from $work/noexec/ci" "$work/output" || fail "noexec"
+else
+	echo "skipped: a file system without programs: the kernel refuses user namespaces"
+fi
 
 # A distribution whose rdma-core is older than the drop-in libraries need.
 mkdir "$work/pc"
 printf 'Name: libibverbs\nDescription: old\nVersion: 1.14.39.0\n' >"$work/pc/libibverbs.pc"
-if "$top/tools/install-packages.sh" core verbs >"$work/output" 2>&1; then
-	PKG_CONFIG_PATH=$work/pc "$setup" --folder "$work/folder" --build "$work/build" install \
-		>"$work/output" 2>&1
-	grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
-else
-	echo "skipped: an old rdma-core: the packages of the build are not Debian's here"
-fi
+PKG_CONFIG_PATH=$work/pc \
+	"$setup" --folder "$work/folder" --build "$work/build" install >"$work/output" 2>&1
+grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
 [ ! -e "$work/build" ] || fail "an old rdma-core is not built with"
 
 echo "setup.sh: $failures failures"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // node manifest_faults.mjs FILE...: prints what is wrong with Kubernetes manifests, and ends with 1
-// then. Run it where the packages yaml, kubernetes-models and typescript are installed. It looks
-// twice: the schemas of kubernetes-models know which keys must be there and their types; TypeScript
-// knows from the same package which keys there are.
+// then. Run it where the packages yaml, kubernetes-models and typescript are installed. The schemas
+// of kubernetes-models know which keys must be there and their types; TypeScript knows from the same
+// package which keys there are. An image of others must have a version: another one may come any day.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -39,6 +39,17 @@ function unknownKeys(object) {
 		.map((one) => typescript.flattenDiagnosticMessageText(one.messageText, ' '));
 }
 
+// Every image in the object, at any depth; IMAGE is what the reader builds.
+function imagesOf(value) {
+	if (value === null || typeof value !== 'object') return [];
+	const own = typeof value.image === 'string' ? [value.image] : [];
+	return own.concat(...Object.values(value).map(imagesOf));
+}
+
+function hasVersion(image) {
+	return image === 'IMAGE' || (/[:@][^/]+$/.test(image) && !image.endsWith(':latest'));
+}
+
 async function check(file, object) {
 	const { apiVersion, kind } = object ?? {};
 	const complain = (text) => faults.push(`${file}: ${kind}: ${text}`);
@@ -51,14 +62,19 @@ async function check(file, object) {
 		return;
 	}
 	unknownKeys(object).forEach(complain);
+	for (const image of imagesOf(object))
+		if (!hasVersion(image)) complain(`the image ${image} has no version`);
 }
 
 for (const file of process.argv.slice(2)) {
-	for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
+	const documents = parseAllDocuments(readFileSync(file, 'utf8'));
+	if (documents.length === 0) faults.push(`${file}: there is no manifest in it`);
+	for (const document of documents) {
 		for (const error of document.errors) faults.push(`${file}: ${error.message}`);
 		if (document.errors.length === 0) await check(file, document.toJS());
 	}
 }
+if (process.argv.length === 2) faults.push('no file is named');
 for (const fault of faults) console.log(fault);
 console.log(`${process.argv.length - 2} files, ${faults.length} faults`);
 process.exit(faults.length ? 1 : 0);

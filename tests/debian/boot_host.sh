@@ -9,6 +9,7 @@
 set -u
 
 [ $# -ge 3 ] || { sed -n '4,9p' "$0" >&2; exit 1; }
+. "$(dirname "$0")/clean_end.sh"
 layers=$1 folder=$2
 shift 2
 mkdir "$folder" || exit 1
@@ -18,19 +19,13 @@ groups=()
 nspawn=""
 
 cleanup() {
-	status=$?
-	trap - EXIT
 	[ -z "$nspawn" ] || { kill -TERM "$nspawn" 2>/dev/null; wait "$nspawn"; }
 	umount "$folder/root" 2>/dev/null
 	umount "$folder/upper" 2>/dev/null
 	for group in "${groups[@]}"; do find "$group" -depth -type d -exec rmdir {} \; ; done
 	rm -rf "$folder"
-	exit $status
 }
-trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+clean_at_end cleanup
 
 # What is written stays in memory.
 mkdir "$folder/upper" "$folder/root"

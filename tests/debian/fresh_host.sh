@@ -10,6 +10,7 @@
 set -eu
 
 [ $# -ge 4 ] || { sed -n '4,10p' "$0" >&2; exit 1; }
+. "$(dirname "$0")/clean_end.sh"
 root=$(realpath "$1") folder=$2 tree=$(realpath "$3") share=${RNIC_HOST_SHARE:-}
 shift 3
 [ -z "$share" ] || share=$(realpath "$share")
@@ -18,18 +19,12 @@ folder=$(realpath "$folder")
 host="" network=""
 
 cleanup() {
-	status=$?
-	trap - EXIT
 	for process in $host $network; do kill -KILL "$process" 2>/dev/null || true; done
 	wait 2>/dev/null || true
 	[ -z "${RNIC_HOST_KEEP:-}" ] || mv "$folder/changes" "$RNIC_HOST_KEEP"
 	rm -rf "$folder"
-	exit $status
 }
-trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+clean_at_end cleanup
 
 mkdir "$folder/changes" "$folder/work" "$folder/root"
 

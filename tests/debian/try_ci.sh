@@ -74,7 +74,7 @@ says "packages are missing; as root: apt-get install .*libisal-dev"
 
 echo "# root"
 check "install and start" tools/ci/setup.sh --devices 2 --capture
-says "^device 1: 127.0.0.3, socket /run/rnicd-ci/rnic1.sock$"
+says "^device 1: 127.0.0.3, socket /var/lib/rnicd-ci/sockets/rnic1.sock$"
 says "^io_uring: built in"
 cp "$work/output" "$work/root"
 apt-get install -y -qq --no-install-recommends ibverbs-utils >/dev/null
@@ -82,9 +82,10 @@ check "a program on two devices" pingpong
 check "the same again changes nothing" tools/ci/setup.sh --devices 2 --capture
 says "^device 1 runs already$"
 check "the report" tools/ci/setup.sh report
-check "the capture" reads_capture /run/rnicd-ci/report/rnic1.pcapng
-check "another user's program on root's devices" as_user env RNIC_SOCKET=/run/rnicd-ci/rnic1.sock \
-	/run/rnicd-ci/install/bin/rnic-run --no-daemon ibv_devinfo
+check "the capture" reads_capture /var/lib/rnicd-ci/report/rnic1.pcapng
+check "another user's program on root's devices" \
+	as_user env RNIC_SOCKET=/var/lib/rnicd-ci/sockets/rnic1.sock \
+	/var/lib/rnicd-ci/install/bin/rnic-run --no-daemon ibv_devinfo
 says "hca_id:.rnic1"
 check "stop" tools/ci/setup.sh stop
 check "no process stays" no_daemon_runs
@@ -94,7 +95,7 @@ mkdir "$work/pc"
 printf 'Name: liburing\nDescription: old\nVersion: 2.1\nLibs: -luring\n' >"$work/pc/liburing.pc"
 check "install and start" as_user env PKG_CONFIG_PATH="$work/pc" tools/ci/setup.sh --devices 2
 says "^io_uring: left out, liburing is older than 2.3"
-says "^device 0: 127.0.0.2, socket /tmp/rnicd-ci-[0-9]+/rnic0.sock$"
+says "^device 0: 127.0.0.2, socket /tmp/rnicd-ci-[0-9]+/sockets/rnic0.sock$"
 check "a program on two devices" pingpong as_user
 check "stop" as_user tools/ci/setup.sh stop
 check "no process stays" no_daemon_runs
@@ -136,7 +137,7 @@ check "a step that fails behind the action" \
 	fails job "$work/failing.yml" "$tree/tools/examples/modular-samples"
 check "its artifact has the captures of both devices" \
 	bash -c "[ \"\$(find '$work/artifacts' -name '*.pcapng' | wc -l)\" -eq 2 ]"
-rm -rf "$work/artifacts" /run/rnicd-ci
+rm -rf "$work/artifacts" /var/lib/rnicd-ci
 sed "s|devices: 2|devices: 0|" "$examples/c_project.yml" >"$work/failing.yml"
 check "a wrong input" fails job "$work/failing.yml" "$tree/tools/examples/modular-samples"
 says "^setup.sh: --devices is a number from 1 to 64$"

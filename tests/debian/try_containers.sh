@@ -4,20 +4,36 @@
 # try_containers.sh ROOT FOLDER: programs in containers of the root file system ROOT, a Debian, find
 # the device of a daemon outside, in podman (runc), bubblewrap and systemd-nspawn; and the image of
 # tools/containers/Containerfile, whose base is ROOT, is such a daemon. FOLDER, which must not
-# exist, takes images and sockets, until the end. No registry is asked. It needs root and these
-# programs.
+# exist, takes images and sockets, until the end. No registry is asked. It needs root; checks of a
+# runtime that is missing are skipped.
 set -u
 
 [ $# -eq 2 ] || { sed -n '4,9p' "$0" >&2; exit 1; }
-top=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+. "$here/clean_end.sh"
 root=$(realpath "$1")
 mkdir -m 755 "$2" || exit 1
 folder=$(realpath "$2")
 cdi=/run/cdi/rnicd-try-$$.json
 failures=0
-background=()
 device=rnic0-$$ # other runs have theirs beside this one, in the same folder
 unset GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_ACTIONS RNIC_SOCKET
+
+# has RUNTIME PROGRAM...: whether the programs are there that the runtime consists of.
+has() {
+	local program
+	for program in "${@:2}"; do
+		type -P "$program" >/dev/null || {
+			echo "skipped: checks of $1: there is no $program" >&2
+			return
+		}
+	done
+	echo "$1"
+}
+has_podman=$(has podman podman runc)
+has_bwrap=$(has bubblewrap bwrap)
+has_nspawn=$(has systemd-nspawn systemd-nspawn)
 
 # Its images and containers are in FOLDER. These limits are those that a root without
 # CAP_SYS_RESOURCE can set.
@@ -34,22 +50,15 @@ events_logger = "file"
 END
 
 cleanup() {
-	status=$?
-	trap - EXIT
-	for process in "${background[@]}"; do kill "$process" 2>/dev/null; done
-	podman rm --all --force --time 2 >/dev/null 2>&1
+	[ -z "$has_podman" ] || podman rm --all --force --time 2 >/dev/null 2>&1
 	"$top/tools/ci/setup.sh" --folder "$folder/host" stop 2>/dev/null
 	rm -f "$cdi"
 	# A build that was ended leaves its mounts.
 	awk -v folder="$folder/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | tac |
 		xargs -r umount --lazy
 	rm -rf "$folder"
-	exit $status
 }
-trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+clean_at_end cleanup
 
 # check WHAT COMMAND...
 check() {
@@ -114,35 +123,57 @@ in_nspawn() {
 		--machine "rnic-try-$$-$RANDOM" "${nspawn[@]}" "$@" </dev/null
 }
 
-echo "# a program's image: $root and ibverbs-utils, nothing of rnicd"
-tar -C "$root" --one-file-system -cf "$folder/root.tar" .
-check "import" podman import "$folder/root.tar" base
-mkdir "$folder/empty"
-printf 'FROM base\nRUN apt-get update -qq && apt-get install -y -qq %s ibverbs-utils\n' \
-	--no-install-recommends >"$folder/Containerfile"
-check "build" podman build --isolation chroot --network host --tag program \
-	--file "$folder/Containerfile" "$folder/empty"
-mkdir -p "$folder/program"
-podman create --name export --network none program true >/dev/null
-podman export export | tar -C "$folder/program" -xf -
+# make_program: what a container has: ROOT and ibverbs-utils, nothing of rnicd.
+make_program() {
+	mkdir "$folder/empty" "$folder/work" "$folder/program" || return
+	RNIC_HOST_KEEP=$folder/changes "$here/fresh_host.sh" "$root" "$folder/fresh" \
+		"$folder/empty" sh -c 'apt-get update -qq &&
+			apt-get install -y -qq --no-install-recommends ibverbs-utils' || return
+	mount -t overlay -o "lowerdir=$root,upperdir=$folder/changes,workdir=$folder/work" \
+		overlay "$folder/program"
+}
+
+# import FOLDER NAME: makes an image.
+import() {
+	tar -C "$1" --one-file-system -cf - . | podman import - "$2"
+}
+
+echo "# a program's root file system, and its image"
+check "the root file system" make_program
+[ -z "$has_podman" ] || check "the image" import "$folder/program" program
 
 echo "# the daemon is the host's"
 check "install" "$top/tools/ci/setup.sh" --folder "$folder/host" --build "$folder/build"
 mkdir -p "${cdi%/*}"
-"$folder/host/install/bin/rnicctl" cdi --device "$device" \
-	--socket "$folder/host/rnic0.sock" >"$cdi"
+specify() {
+	"$folder/host/install/bin/rnicctl" cdi --device "$device" \
+		--socket "$folder/host/sockets/rnic0.sock" >"$cdi"
+}
+check "the specification" specify
 mapfile -t bwrap < <(options_of "$cdi" bwrap)
 mapfile -t nspawn < <(options_of "$cdi" nspawn)
-check "podman, without a network" has_device podman run --rm --network=none \
-	--device rnicd.local/rnic=$device program
-check "podman, as an ordinary user" has_device podman run --rm --network=none --user 4711 \
-	--device rnicd.local/rnic=$device program
-check "bubblewrap" has_device in_bwrap
-check "systemd-nspawn" has_device in_nspawn
-check "podman to bubblewrap" pingpong in_podman -- in_bwrap
-check "bubblewrap to systemd-nspawn" pingpong in_bwrap -- in_nspawn
+if [ -n "$has_podman" ]; then
+	check "podman, without a network" has_device podman run --rm --network=none \
+		--device rnicd.local/rnic=$device program
+	check "podman, as an ordinary user" has_device podman run --rm --network=none \
+		--user 4711 --device rnicd.local/rnic=$device program
+fi
+[ -z "$has_bwrap" ] || check "bubblewrap" has_device in_bwrap
+[ -z "$has_nspawn" ] || check "systemd-nspawn" has_device in_nspawn
+[ -z "$has_podman" ] || [ -z "$has_bwrap" ] ||
+	check "podman to bubblewrap" pingpong in_podman -- in_bwrap
+[ -z "$has_bwrap" ] || [ -z "$has_nspawn" ] ||
+	check "bubblewrap to systemd-nspawn" pingpong in_bwrap -- in_nspawn
+
+ends() {
+	echo "containers: $failures failures"
+	[ $failures -eq 0 ]
+	exit
+}
+[ -n "$has_podman" ] || ends
 
 echo "# the daemon is in a container of the image that the Containerfile makes"
+check "the base of the image" import "$root" base
 mkdir "$folder/source"
 tar -C "$top" --exclude='./build' --exclude='./build-*' --exclude=./.git -cf - . |
 	tar -C "$folder/source" --no-same-owner -xf -
@@ -164,5 +195,4 @@ done
 check "a program in another container" has_device in_other
 check "two programs in two other containers" pingpong in_other -- in_other
 check "what it says of them" podman exec device rnicctl show --socket /run/rnicd/rnicd.sock
-echo "containers: $failures failures"
-[ $failures -eq 0 ]
+ends

@@ -23,17 +23,14 @@ logs=$(mktemp -d)
 output=$logs/none
 background=() # process groups
 
+. "$here/clean_end.sh"
 . "$here/type_readme_steps.sh"
 
 cleanup() {
-	status=$?
-	trap - EXIT
 	end_background
 	rm -rf "$logs"
-	exit $status
 }
-trap cleanup EXIT
-trap 'exit 130' INT TERM
+clean_at_end cleanup
 cd "$top" || exit 1
 
 # ---- 60 seconds ----

@@ -5,7 +5,7 @@
 #
 #   install   installs the packages of the build where they are missing (root, or sudo without a
 #             password), builds, and installs rnicd into a folder of the job
-#   start     starts the devices; those that run already stay
+#   start     starts the devices; those that run already stay; logs and captures of others go
 #   env       prints the variables that a shell needs: eval "$(tools/ci/setup.sh env)"
 #   report    prints what the devices and their logs say of troubles, and collects logs and captures
 #   stop      ends the devices
@@ -19,8 +19,8 @@
 #                     --netdev and --address: loopback addresses from 127.0.0.2 on that are free
 #   --fault SPEC      faults that every device injects, see rnicd(8)
 #   --capture         every device writes its packets to a file in the report
-#   --folder DIR      what is installed, sockets, logs and the report [/run/rnicd-ci for root, else
-#                     rnicd-ci-UID in $RUNNER_TEMP, $XDG_RUNTIME_DIR or /tmp]
+#   --folder DIR      what is installed, sockets, logs and the report [/var/lib/rnicd-ci for root,
+#                     else rnicd-ci-UID in $RUNNER_TEMP, $XDG_RUNTIME_DIR or /tmp]
 #   --build DIR       the build tree [build-ci in the source tree]
 #   --apis            build the programming interfaces of rnicd, too
 #   --dry-run         print what install, start and stop would do
@@ -28,6 +28,7 @@
 # Programs find device 0 by RNIC_SOCKET. RNIC_SOCKET_I and RNIC_ADDRESS_I are of device I:
 # rnic-run --socket "$RNIC_SOCKET_1" PROGRAM.
 set -eu
+umask 022 # programs in the folder are not for others to change
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 OLDEST_VERBS=1.14.44 # what older headers lack, the drop-in libraries need
@@ -43,6 +44,7 @@ build=$top/build-ci
 apis=OFF
 dry=""
 command=""
+started=() # the devices that this call has started
 
 complain() {
 	echo "setup.sh: $*" >&2
@@ -107,20 +109,46 @@ run() {
 	"$@"
 }
 
-# The daemon of root serves only at a path where nobody else can replace its socket.
+# /var/lib for root: nobody else can replace the sockets there, and programs run there, as those of
+# dpkg do. /run is mounted noexec on some machines.
 choose_folder() {
 	[ -z "$folder" ] || return 0
 	if [ "$(id -u)" -eq 0 ]; then
-		folder=/run/rnicd-ci
+		folder=/var/lib/rnicd-ci
 	else
 		folder=${RUNNER_TEMP:-${XDG_RUNTIME_DIR:-/tmp}}/rnicd-ci-$(id -u)
 	fi
 }
 
-# take_folder [may_make]: the folder is of this user: in /tmp, another one may have made it, and
-# programs in it would run. Its name becomes the one by which daemons know it.
+# check_directory PATH SAFE: only this user, root and the owner of "/" may own the directory. Others
+# may not write in it, unless its mode has the bit SAFE: 01000, the sticky bit, or 0 for none. The
+# group that has its user's name has no other member.
+check_directory() {
+	local uid user group mode mask=022
+	read -r uid user group mode < <(stat -L -c '%u %U %G %a' "$1")
+	[ "$user" = UNKNOWN ] || [ "$user" != "$group" ] || mask=002
+	case $uid in
+	0 | "$(id -u)" | "$(stat -c %u /)") ;;
+	*) complain "user $uid owns $1; choose another --folder" ;;
+	esac
+	((!(8#$mode & 8#$mask) || 8#$mode & 8#$2)) ||
+		complain "others may write in $1; choose another --folder"
+}
+
+# Who may write in a directory above the folder can replace the folder.
+check_way() {
+	local path=$folder
+	check_directory "$path" 0
+	while [ "$path" != / ]; do
+		path=$(dirname "$path")
+		check_directory "$path" 01000
+	done
+}
+
+# take_folder [may_make]: takes the folder, or makes it. It must belong to this user, with whose
+# rights its programs run. In /tmp another user may have made it first.
 take_folder() {
-	folder=${folder%/}
+	folder=$(realpath -sm -- "$folder") # without slashes at the end, which would follow a link
 	if [ ! -e "$folder" ] && [ ! -L "$folder" ]; then
 		[ $# -gt 0 ] ||
 			complain "there is no $folder: nothing was started with this --folder"
@@ -131,8 +159,9 @@ take_folder() {
 	if [ ! -O "$folder" ] || [ -L "$folder" ] || [ ! -d "$folder" ]; then
 		complain "$folder is not of this user; choose another --folder"
 	fi
-	folder=$(realpath "$folder")
-	[ $# -eq 0 ] || run mkdir -p "$folder/report"
+	folder=$(realpath "$folder") # as daemons know it
+	check_way
+	[ $# -eq 0 ] || run mkdir -p "$folder/report" "$folder/sockets"
 }
 
 # ---- install ----
@@ -147,9 +176,21 @@ build_step() {
 	fi
 }
 
+# Before a build that would be for nothing.
+check_execution() {
+	local probe=$folder/probe
+	[ -z "$dry" ] || return 0
+	echo '#!/bin/sh' >"$probe"
+	chmod 755 "$probe"
+	"$probe" 2>/dev/null ||
+		complain "programs cannot run from $folder (noexec?); choose another --folder"
+	rm "$probe"
+}
+
 install_tree() {
 	local groups=(core verbs) verbs
 	[ "$apis" = OFF ] || groups+=(apis)
+	check_execution
 	run "$top/tools/install-packages.sh" "${groups[@]}"
 	verbs=$(pkg-config --modversion libibverbs 2>/dev/null || echo unknown)
 	[ -n "$dry" ] || pkg-config --atleast-version=$OLDEST_VERBS libibverbs 2>/dev/null ||
@@ -180,8 +221,13 @@ say_limits() {
 
 # ---- start ----
 
+# socket_of I: in a folder that has sockets alone, so that `rnicctl cdi` can give it to containers.
+socket_of() {
+	echo "$folder/sockets/rnic$1.sock"
+}
+
 control() {
-	"$folder/install/bin/rnicctl" --socket "$folder/rnic$1.sock" "${@:2}"
+	"$folder/install/bin/rnicctl" --socket "$(socket_of "$1")" "${@:2}"
 }
 
 answers() {
@@ -190,7 +236,7 @@ answers() {
 
 # is_daemon PID I: the process with this number is the daemon of device I.
 is_daemon() {
-	tr '\0' '\n' 2>/dev/null <"/proc/${1:-none}/cmdline" | grep -qxF -- "$folder/rnic$2.sock"
+	tr '\0' '\n' 2>/dev/null <"/proc/${1:-none}/cmdline" | grep -qxF -- "$(socket_of "$2")"
 }
 
 pid_of() {
@@ -199,7 +245,7 @@ pid_of() {
 
 # device_options I: sets the options of rnicd for device I.
 device_options() {
-	options=(--name "rnic$1" --socket "$folder/rnic$1.sock")
+	options=(--name "rnic$1" --socket "$(socket_of "$1")")
 	[ -z "$netdev" ] || options+=(--netdev "$netdev")
 	[ -n "$netdev" ] || options+=(--address "$next")
 	[ -z "$fault" ] || options+=(--fault "$fault")
@@ -237,12 +283,19 @@ may_move() {
 		grep -q 'taken by' "$folder/rnic$1.log"
 }
 
+# give_up REASON: ends the devices that this call has started.
+give_up() {
+	local i
+	for i in "${started[@]}"; do stop_device "$i"; done
+	complain "$@"
+}
+
 # start_device I: where no address was asked for, the next free one of loopback.
 start_device() {
 	local asked=$folder/rnic$1.asked wish="$netdev $address $fault $capture"
 	if [ -z "$dry" ] && is_daemon "$(pid_of "$1")" "$1" && answers "$1"; then
 		[ "$(cat "$asked" 2>/dev/null)" = "$wish" ] ||
-			complain "device $1 runs with other options; first: setup.sh stop"
+			give_up "device $1 runs with other options; first: setup.sh stop"
 		echo "device $1 runs already"
 		next=$(cat "$folder/rnic$1.address")
 		return
@@ -250,14 +303,25 @@ start_device() {
 	until launch "$1"; do
 		may_move "$1" || {
 			cat "$folder/rnic$1.log" >&2
-			complain "device $1 did not start: $folder/rnic$1.log"
+			give_up "device $1 did not start: $folder/rnic$1.log"
 		}
 		next=$(next_address "$next")
 	done
 	[ -z "$dry" ] || return 0
+	started+=("$1")
 	echo "$wish" >"$asked"
 	address_of "$1" >"$folder/rnic$1.address"
-	echo "device $1: $(cat "$folder/rnic$1.address"), socket $folder/rnic$1.sock"
+	echo "device $1: $(cat "$folder/rnic$1.address"), socket $(socket_of "$1")"
+}
+
+# forget_devices: removes what an earlier run has left of devices that do not run.
+forget_devices() {
+	local i
+	for i in $(numbers_of '*' "$folder" "$folder/report"); do
+		! is_daemon "$(pid_of "$i")" "$i" || continue
+		run rm -f "$folder/rnic$i".{pid,asked,address,log} \
+			"$folder/report/rnic$i".{txt,json,log,pcapng}
+	done
 }
 
 start_devices() {
@@ -265,6 +329,7 @@ start_devices() {
 	# In a dry run nothing is installed before.
 	[ -n "$dry" ] || [ -x "$folder/install/bin/rnicd" ] ||
 		complain "nothing is installed in $folder/install; first: setup.sh install"
+	forget_devices
 	next=$address
 	[ -n "$netdev$address" ] || next=127.0.0.2
 	for ((i = 0; i < devices; i++)); do
@@ -274,24 +339,29 @@ start_devices() {
 	[ -z "$dry" ] || return 0
 	[ -z "${GITHUB_ENV:-}" ] || variables >>"$GITHUB_ENV"
 	[ -z "${GITHUB_PATH:-}" ] || echo "$folder/install/bin" >>"$GITHUB_PATH"
-	[ -z "${GITHUB_OUTPUT:-}" ] || echo "socket=$folder/rnic0.sock" >>"$GITHUB_OUTPUT"
+	[ -z "${GITHUB_OUTPUT:-}" ] || echo "socket=$(socket_of 0)" >>"$GITHUB_OUTPUT"
 	[ -n "${GITHUB_ENV:-}" ] || echo "next: eval \"\$($0 --folder $folder env)\""
 }
 
 # ---- env, report, stop ----
 
+# numbers_of SUFFIX FOLDER...: the numbers of the devices that have such files there.
+numbers_of() {
+	find "${@:2}" -maxdepth 1 -name "rnic*.$1" 2>/dev/null |
+		sed -n 's|.*/rnic\([0-9][0-9]*\)\.[^/]*$|\1|p' | sort -nu
+}
+
 # known: the numbers of the devices that were started.
 known() {
-	find "$folder" -maxdepth 1 -name 'rnic*.address' 2>/dev/null |
-		sed 's|.*/rnic\([0-9]*\)\.address$|\1|' | sort -n
+	numbers_of address "$folder"
 }
 
 variables() {
 	local i
-	echo "RNIC_SOCKET=$folder/rnic0.sock"
+	echo "RNIC_SOCKET=$(socket_of 0)"
 	echo "RNIC_REPORT=$folder/report"
 	for i in $(known); do
-		echo "RNIC_SOCKET_$i=$folder/rnic$i.sock"
+		echo "RNIC_SOCKET_$i=$(socket_of "$i")"
 		echo "RNIC_ADDRESS_$i=$(cat "$folder/rnic$i.address")"
 	done
 }
@@ -314,8 +384,8 @@ report() {
 		echo "name=rnicd-${GITHUB_JOB:-job}-${GITHUB_RUN_ATTEMPT:-1}-$$-$RANDOM"
 	} >>"$GITHUB_OUTPUT"
 	mkdir -p "$folder/report"
+	rm -f "$folder/report"/rnic*.{txt,json} # of an earlier report
 	sleep 0.5
-	[ ! -e "$folder/build.log" ] || run cp "$folder/build.log" "$folder/report"
 	for i in $(known); do
 		echo "${group}rnicd: device $i"
 		if answers "$i"; then
@@ -324,13 +394,13 @@ report() {
 			control "$i" show troubles || true
 		else
 			echo "no daemon answers any more; the end of its log:"
-			tail -n 20 "$folder/rnic$i.log"
+			tail -n 20 "$folder/rnic$i.log" 2>&1 || true
 		fi
-		cp "$folder/rnic$i.log" "$folder/report"
 		[ -z "$group" ] || echo "::endgroup::"
 	done
 	# A daemon that did not start has only a log.
-	find "$folder" -maxdepth 1 -name 'rnic*.log' -exec cp {} "$folder/report" \;
+	find "$folder" -maxdepth 1 \( -name 'rnic*.log' -o -name build.log \) \
+		-exec cp {} "$folder/report" \;
 	echo "logs and captures: $folder/report"
 }
 
@@ -348,12 +418,8 @@ stop_device() {
 }
 
 stop_devices() {
-	local file
-	for file in "$folder"/rnic*.pid; do
-		[ -e "$file" ] || continue
-		file=${file##*/rnic}
-		stop_device "${file%.pid}"
-	done
+	local i
+	for i in $(numbers_of pid "$folder"); do stop_device "$i"; done
 }
 
 parse "$@"

@@ -2,16 +2,16 @@
 /*
  * Prints a specification of the Container Device Interface: what a container runtime must mount and
  * set, so that unmodified programs in a container find the device of a daemon outside. It is the
- * folder of the socket and the libraries of this installation, and no device node. The daemon need
- * not run yet.
+ * folder of the socket and the libraries of this installation, and no device node. The daemon must
+ * run: only an answer tells rnicd's socket from another.
  */
 #include "cdi.h"
 
 #include "admin/install_tree.h"
-#include "admin/socket_option.h"
+#include "cdi_folder.h"
+#include "daemon_reach.h"
 
 #include <argp.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <jansson.h>
@@ -32,7 +32,7 @@ struct cdi_options {
 
 struct cdi_paths {
 	char socket[RNIC_SOCKET_PATH_BYTES];
-	char folder[RNIC_SOCKET_PATH_BYTES]; /* of the socket */
+	char folder[PATH_MAX]; /* of the socket, without symbolic links */
 	char verbs[PATH_MAX], view[PATH_MAX];
 	char isal[PATH_MAX]; /* empty: the drop-in libraries need no shared ISA-L */
 	char isal_name[NAME_MAX + 1];
@@ -63,54 +63,6 @@ static error_t cdi_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* Whether a daemon makes a file of this name: NAME.sock, NAME.sock.view and the like. */
-static bool is_of_daemon(const char *entry, const char *socket_name)
-{
-	const char *suffix = strstr(entry, ".sock");
-	const size_t length = strlen(socket_name);
-
-	if (suffix != NULL && suffix > entry && (suffix[5] == '\0' || suffix[5] == '.'))
-		return entry[0] != '.';
-	return strncmp(entry, socket_name, length) == 0 &&
-	       (entry[length] == '\0' || entry[length] == '.');
-}
-
-static int refuse_folder(const char *folder, const char *entry)
-{
-	fprintf(stderr,
-		"rnicctl: containers would see all of %s, and %s in it; give the socket a folder "
-		"of its own\n",
-		folder, entry);
-	return -1;
-}
-
-/*
- * A container sees all of the folder, so it must hold sockets of daemons alone, and nobody else may
- * put anything there: the runtime directory of a user has the user's bus and agents.
- */
-static int check_folder(const char *folder, const char *socket_name)
-{
-	DIR *directory = opendir(folder);
-	const struct dirent *entry;
-	struct stat status;
-	int result = 0;
-
-	if (directory == NULL || fstat(dirfd(directory), &status) < 0) {
-		fprintf(stderr, "rnicctl: %s: %s\n", folder, strerror(errno));
-		if (directory != NULL)
-			closedir(directory);
-		return -1;
-	}
-	if (status.st_mode & S_ISVTX)
-		result = refuse_folder(folder, "what any user puts");
-	while (result == 0 && (entry = readdir(directory)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !is_of_daemon(entry->d_name, socket_name))
-			result = refuse_folder(folder, entry->d_name);
-	closedir(directory);
-	return result;
-}
-
 /* A container need not have ISA-L, which alone the drop-in libraries use beside the C library. */
 static void find_isal(struct cdi_paths *paths)
 {
@@ -135,21 +87,59 @@ static void find_isal(struct cdi_paths *paths)
 	dlclose(handle);
 }
 
-static int find_paths(const struct cdi_options *options, struct cdi_paths *paths)
+/* A link would lead nowhere inside of a container, and elsewhere when somebody changes it. */
+static int refuse_link(const char *socket)
 {
-	char *name;
+	struct stat status;
 
-	if (socket_option_resolve("rnicctl", options->socket, paths->socket) < 0)
+	if (lstat(socket, &status) == 0 && !S_ISLNK(status.st_mode))
+		return 0;
+	fprintf(stderr, "rnicctl: %s is a symbolic link; give the path to which it leads\n",
+		socket);
+	return -1;
+}
+
+/* Stores the socket and its folder by the path that no symbolic link can change. */
+static int resolve_socket(const char *given, struct cdi_paths *paths)
+{
+	const char *name = strrchr(given, '/') + 1;
+	char folder[RNIC_SOCKET_PATH_BYTES];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - given), given);
+	if (realpath(folder, paths->folder) == NULL) {
+		fprintf(stderr, "rnicctl: %s: %s\n", folder, strerror(errno));
 		return -1;
+	}
+	if (snprintf(paths->socket, sizeof(paths->socket), "%s/%s", paths->folder, name) >=
+	    (int)sizeof(paths->socket)) {
+		fprintf(stderr, "rnicctl: the path of the socket is too long: %s/%s\n",
+			paths->folder, name);
+		return -1;
+	}
 	if (strchr(paths->socket, ':') != NULL) {
 		fprintf(stderr, "rnicctl: %s: a container would take the colon for the end\n",
 			paths->socket);
 		return -1;
 	}
-	snprintf(paths->folder, sizeof(paths->folder), "%s", paths->socket);
-	name = strrchr(paths->folder, '/');
-	name[name == paths->folder] = '\0';
-	if (check_folder(paths->folder, strrchr(paths->socket, '/') + 1) < 0)
+	return 0;
+}
+
+static int find_socket(const struct cdi_options *options, struct cdi_paths *paths)
+{
+	char given[RNIC_SOCKET_PATH_BYTES];
+	struct admin_link link;
+
+	if (daemon_reach_path(&link, options->socket, given) < 0)
+		return -1;
+	admin_link_close(&link);
+	if (refuse_link(given) < 0 || resolve_socket(given, paths) < 0)
+		return -1;
+	return cdi_folder_check(paths->folder, link.owner);
+}
+
+static int find_paths(const struct cdi_options *options, struct cdi_paths *paths)
+{
+	if (find_socket(options, paths) < 0)
 		return -1;
 	if (install_tree_verbs_directory(paths->verbs) < 0 ||
 	    install_tree_view_directory(paths->view) < 0) {

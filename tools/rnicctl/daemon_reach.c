@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool reach_is_silent(int error)
@@ -13,7 +14,8 @@ static bool reach_is_silent(int error)
 	return error == -ENOENT || error == -ECONNREFUSED;
 }
 
-static int reach_open(struct admin_link *link, const char *path, bool is_named)
+/* Leaves in `path` the socket to which the link leads. */
+static int reach_open(struct admin_link *link, char path[RNIC_SOCKET_PATH_BYTES], bool is_named)
 {
 	const struct machine_search search = {
 		.program = "rnicctl",
@@ -25,8 +27,9 @@ static int reach_open(struct admin_link *link, const char *path, bool is_named)
 
 	if (!reach_is_silent(error) || is_named || machine_socket_find(&search, &machine) != 0)
 		return error;
-	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", machine.path);
-	return admin_link_open(link, machine.path, "rnicctl");
+	memcpy(path, machine.path, RNIC_SOCKET_PATH_BYTES);
+	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", path);
+	return admin_link_open(link, path, "rnicctl");
 }
 
 /*
@@ -44,9 +47,8 @@ static void reach_complain_of_silence(const char *path)
 	fprintf(stderr, "\n");
 }
 
-int daemon_reach(struct admin_link *link, const char *given)
+int daemon_reach_path(struct admin_link *link, const char *given, char path[RNIC_SOCKET_PATH_BYTES])
 {
-	char path[RNIC_SOCKET_PATH_BYTES];
 	int error = socket_option_resolve("rnicctl", given, path);
 
 	if (error < 0)
@@ -57,4 +59,11 @@ int daemon_reach(struct admin_link *link, const char *given)
 	else if (error)
 		fprintf(stderr, "rnicctl: %s\n", link->reason);
 	return error;
+}
+
+int daemon_reach(struct admin_link *link, const char *given)
+{
+	char path[RNIC_SOCKET_PATH_BYTES];
+
+	return daemon_reach_path(link, given, path);
 }

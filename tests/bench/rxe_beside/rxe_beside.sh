@@ -97,26 +97,11 @@ pack_rnicd() {
 	rm -rf "${image:?}"/usr/share "${image:?}"/usr/local/{share,include}
 }
 
-pack_rxe() {
-	local provider=(/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so)
-	[ -e "${provider[0]}" ] || skip "ibverbs-providers is not installed"
-	mkdir -p "$image$(dirname "${provider[0]}")" "$image/etc/libibverbs.d"
-	cp "${provider[0]}" "$image${provider[0]}"
-	guest_pack_program "$image" "${provider[0]}"
-	cp /etc/libibverbs.d/rxe.driver "$image/etc/libibverbs.d/"
-}
-
 pack() {
-	local program stacks="rxe rnicd"
-	rm -rf "$image"
-	cp -r "$directory/picked" "$image"
-	mkdir -p "$image"/{bin,sbin,proc,sys,dev,run,tmp}
-	cp "$(command -v busybox)" "$image/bin/busybox"
-	for program in "${guest_programs[@]}"; do
-		guest_pack_program "$image" "$(command -v "$program")" "$program"
-	done
+	local stacks="rxe rnicd"
+	guest_pack_base "$directory"
 	pack_rnicd
-	pack_rxe
+	guest_pack_provider "$directory" || skip "$guest_problem"
 	"$build/bin/rnic-run" --help | grep -q -- --direct && stacks+=" rnicd-direct"
 	python3 "$here/rxe_beside.py" --rows "$only" --part $part >"$image/rows"
 	cat >"$image/settings" <<-END
@@ -125,8 +110,7 @@ pack() {
 		STACKS="$stacks"
 		LIMIT_S=$limit_s
 	END
-	install -m 755 "$here/guest_init.sh" "$image/init"
-	(cd "$image" && find . | busybox cpio -o -H newc) >"$directory/initramfs" 2>/dev/null
+	guest_pack_end "$directory" "$here/guest_init.sh"
 }
 
 pack

@@ -53,7 +53,7 @@ fi
 check "they start" setup --devices 2 --capture start
 own_daemons 0 1
 [ -z "${RNIC_TEST_ISOLATED:-}" ] || check "at the first address that is free" says \
-	"^device 0: $first, socket $folder/rnic0.sock$"
+	"^device 0: $first, socket $folder/sockets/rnic0.sock$"
 before=$(daemon_of 0)/$(daemon_of 1)
 check "they stay at a second start" setup --devices 2 --capture start
 check "which says so" says "^device 1 runs already$"
@@ -78,9 +78,13 @@ check "a program finds a device by them" grep -q rnic1 "$WORK/devices"
 	export GITHUB_OUTPUT=$WORK/github.output
 	setup --devices 3 --capture start
 )
-check "GitHub's file has them" grep -qxF "RNIC_SOCKET_2=$folder/rnic2.sock" "$WORK/github.env"
+check "GitHub's file has them" \
+	grep -qxF "RNIC_SOCKET_2=$folder/sockets/rnic2.sock" "$WORK/github.env"
 check "the PATH, too" grep -qxF "$folder/install/bin" "$WORK/github.path"
-check "and the output" grep -qxF "socket=$folder/rnic0.sock" "$WORK/github.output"
+check "and the output" grep -qxF "socket=$folder/sockets/rnic0.sock" "$WORK/github.output"
+
+check "containers may have the folder of the sockets" \
+	"$BIN/rnicctl" cdi --socket "$folder/sockets/rnic0.sock"
 
 echo "# programs on two of the devices"
 . "$WORK/variables"
@@ -105,15 +109,27 @@ signal_process KILL "$(daemon_of 1)"
 wait_for 20 has_ended "$(daemon_of 1)"
 check "and when one has died" setup report
 check "it says that" says "no daemon answers any more"
+check "its old state is gone" test ! -e "$folder/report/rnic1.json"
+rm "$folder/rnic1.log"
+check "and when its log is gone" setup report
+check "it goes on with the next device" test -e "$folder/report/rnic2.json"
+check "to its end" says "^logs and captures: $folder/report$"
 check "it starts again" setup --devices 3 --capture start
 own_daemons 1
-check "and answers" "$BIN/rnicctl" show device --socket "$folder/rnic1.sock"
+check "and answers" "$BIN/rnicctl" show device --socket "$folder/sockets/rnic1.sock"
 
 echo "# the end"
 check "setup.sh stops them, by another name of the folder" stop_by_another_name
-check "no socket is left" test -z "$(find "$folder" -maxdepth 1 -name "*.sock*")"
+check "no socket is left" test -z "$(ls -A "$folder/sockets")"
 check "stop again" setup stop
 check "a device that cannot start is an error" refused --address 203.0.113.9 start
 check "with its log" says "203.0.113.9"
+check "nothing of earlier devices is left" test -z "$(find "$folder" -name "rnic[12].*")"
+if [ -n "$blocker" ]; then
+	check "the second of two cannot start" refused --address 127.0.0.1 --devices 2 start
+	check "with its log, too" says "device 1 did not start"
+	check "the first does not stay" refused env
+	check "without a process" test -z "$(grep -lF "$folder" /proc/[0-9]*/cmdline 2>/dev/null)"
+fi
 [ -z "$blocker" ] || end_process "$blocker"
 test_finish

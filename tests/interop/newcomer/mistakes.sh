@@ -93,7 +93,8 @@ for program in rnicd rnic-run; do
 	options=$(names $program '--[a-z-]+')
 	check "$program has options in the pages" test -n "$options"
 	for option in $options; do
-		check "$program $option" grep -qwE -- "$option" "$WORK/help"
+		check "$program $option" grep -qE -- "(^|[ ,[])$option([^-[:alnum:]]|\$)" \
+			"$WORK/help"
 	done
 done
 for kind in $(grep -ohE 'rnicctl show [a-z]+' "$DOC"/*.md | cut -d' ' -f3 | sort -u); do

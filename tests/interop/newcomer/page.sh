@@ -5,6 +5,7 @@
 # first. The pages name addresses and ports, so the test needs a network of its own.
 
 NEWCOMER=$INTEROP/newcomer
+PAGE_SECONDS=60 # the most for one script
 DOC=$(cd "$INTEROP/../../doc" && pwd)
 export PATH=$BIN:$PATH
 unset RNIC_SOCKET XDG_RUNTIME_DIR
@@ -27,13 +28,27 @@ awaits() {
 }
 export -f awaits
 
-# judges PAGE TITLE: whether what the section shows is in $WORK/typed.
+# run_script [COMMAND...]: $WORK/script by bash below the command. What it prints is in $WORK/typed,
+# and what programs in the background print in $WORK/background. Fails when it hangs.
+run_script() {
+	timeout --kill-after=5 "$PAGE_SECONDS" "$@" bash "$WORK/script" >"$WORK/typed" 2>&1 \
+		3>"$WORK/background" </dev/null
+	case $? in
+	124 | 137)
+		echo "it hangs" >>"$WORK/typed"
+		return 1
+		;;
+	esac
+}
+
+# judges PAGE TITLE: whether what the section shows has been printed.
 judges() {
-	if python3 -B "$NEWCOMER/type_page.py" judge "$1" "$2" "$WORK/typed" >"$WORK/missing"; then
+	if python3 -B "$NEWCOMER/type_page.py" judge "$1" "$2" "$WORK/typed" "$WORK/background" \
+		>"$WORK/missing"; then
 		pass "$2"
 	else
-		cat "$WORK/missing" >>"$WORK/typed"
-		fail "$2" "$WORK/typed"
+		cat "$WORK/typed" "$WORK/background" "$WORK/missing" >"$WORK/all"
+		fail "$2" "$WORK/all"
 	fi
 }
 
@@ -42,6 +57,5 @@ types() {
 	local page=$DOC/$1 title=$2
 	shift 2
 	python3 -B "$NEWCOMER/type_page.py" script "$page" "$title" >"$WORK/script"
-	timeout 60 "$@" bash "$WORK/script" >"$WORK/typed" 2>&1 </dev/null
-	judges "$page" "$title"
+	if run_script "$@"; then judges "$page" "$title"; else fail "$title" "$WORK/typed"; fi
 }

@@ -5,16 +5,23 @@
     type_page.py titles PAGE               prints the titles of its sections
     type_page.py script PAGE TITLE         prints the commands of a section, for bash
     type_page.py program PAGE              prints the C program in the page
-    type_page.py judge PAGE TITLE OUTPUT   whether the file has every line that the page shows
+    type_page.py judge PAGE TITLE TYPED BACKGROUND
+                                           whether these outputs have every line that the page shows
 
 A section begins with a heading, "## " or "### ". Its indented blocks hold commands behind "$ " and
-lines of output. After a command that ends with "&" the script calls the function awaits with the
-command. A line is found when another one differs from it in numbers and blanks alone; "..." stands
-for anything, and "or: " begins another text for the line before.
+lines of output. The script prints the title and each command, so that its output is a transcript.
+What a command prints that ends with "&" goes to descriptor 3, and the script then calls the
+function awaits with the command.
+
+The lines behind a command must come from this command, in the order of the page, or from one in the
+background. "..." stands for anything, and "or: " begins another text for the line before. A number
+of one or two digits and an address must be as they are. Any number does for a longer one, but the
+same for all its places in the line.
 """
 
 import pathlib
 import re
+import shlex
 import sys
 
 
@@ -34,51 +41,97 @@ def sections(page):
     return found
 
 
-def script(lines):
+def heading(title):
+    return f"== {title}"
+
+
+def script(title, lines):
+    print(f"echo {shlex.quote(heading(title))}")
     for line in lines:
-        if line.startswith("$ "):
+        if not line.startswith("$ "):
+            continue
+        print(f"echo {shlex.quote(line)}")
+        if line.endswith(" &"):
+            print(f"{line[2:-2]} >&3 2>&3 &")
+            print(f"awaits {shlex.quote(line[2:-2])}")
+        else:
             print(line[2:])
-            if line.endswith(" &"):
-                print(f"awaits '{line[2:-2]}'")
 
 
 NUMBER = r"0x[0-9a-f]+|[0-9]+(?:\.[0-9]+)*"
+FIXED = r"[0-9]{1,2}|[0-9]+(?:\.[0-9]+){3}"
 
 
 def plain(line):
-    """Without its numbers, which differ in each run; the one small number of a line is a count."""
-    numbers = re.findall(NUMBER, line)
-    if len(numbers) != 1 or len(numbers[0]) > 1:
-        line = re.sub(NUMBER, "#", line)
     return " ".join(line.split())
 
 
+def pattern_of(text):
+    """The lines that do for a line of the page."""
+    names, pattern = {}, ""
+    for part in re.split(rf"( ?\.\.\. ?|{NUMBER})", plain(text)):
+        if part.strip() == "...":
+            pattern += ".*"
+        elif not re.fullmatch(NUMBER, part) or re.fullmatch(FIXED, part):
+            pattern += re.escape(part)
+        elif part in names:
+            pattern += f"(?P={names[part]})"
+        else:
+            names[part] = f"number{len(names)}"
+            pattern += f"(?P<{names[part]}>{NUMBER})"
+    return re.compile(pattern)
+
+
 def take(texts, printed):
-    """Takes the first line that is as one of the texts. Each line that was printed proves one."""
-    for number, line in enumerate(printed):
-        if any(pattern_of(text).fullmatch(line) for text in texts):
-            del printed[number]
-            return True
-    return False
+    """Takes the first line that is as one of the texts: its index, or None."""
+    patterns = [pattern_of(text) for text in texts]
+    for index, line in enumerate(printed):
+        if any(pattern.fullmatch(plain(line)) for pattern in patterns):
+            del printed[index]
+            return index
+    return None
 
 
-def pattern_of(line):
-    parts = plain(line).split("...")
-    return re.compile(".*".join(re.escape(part.strip()) for part in parts))
-
-
-def judge(lines, output):
-    printed = [plain(line) for line in pathlib.Path(output).read_text().splitlines()]
-    wanted = []  # lines, each a list of the texts that will do
+def blocks(lines):
+    """The commands, each with its lines, each of these a list of the texts that will do."""
+    found = []
     for line in lines:
-        if line.startswith("or: "):
-            wanted[-1].append(line[4:])
-        elif not line.startswith("$ ") and line.strip() != "...":
-            wanted.append([line])
-    missing = [texts for texts in wanted if not take(texts, printed)]
-    for texts in missing:
-        print(f"not printed: {' or '.join(texts)}")
-    return 1 if missing else 0
+        if line.startswith("$ "):
+            found.append((line, []))
+        elif line.startswith("or: "):
+            found[-1][1][-1].append(line[4:])
+        elif line.strip() != "...":
+            found[-1][1].append([line])
+    return found
+
+
+def missing_of(wanted, printed, background):
+    """The lines of one block that are missing. Takes the others, with what came before them."""
+    missing = []
+    for texts in wanted:
+        index = take(texts, printed)
+        if index is not None:
+            del printed[:index]
+        elif take(texts, background) is None:
+            missing.append(f"not printed: {' or '.join(texts)}")
+    return missing
+
+
+def judge(title, lines, typed, background):
+    """The complaints. Of `typed`, only what follows the title counts."""
+    if heading(title) not in typed:
+        return [f"not begun: {title}"]
+    rest = typed[typed.index(heading(title)) + 1:]
+    complaints, commands = [], blocks(lines)
+    for number, (command, wanted) in enumerate(commands):
+        if command not in rest:
+            return complaints + [f"not typed: {command}"]
+        rest = rest[rest.index(command) + 1:]
+        ends = [rest.index(line) for line in rest if line.startswith("== ")][:1]
+        if number + 1 < len(commands) and commands[number + 1][0] in rest:
+            ends.append(rest.index(commands[number + 1][0]))
+        complaints += missing_of(wanted, rest[:min(ends, default=len(rest))], background)
+    return complaints
 
 
 def main():
@@ -88,9 +141,12 @@ def main():
     elif what == "program":
         print(re.search(r"^```c\n(.*?)^```$", pathlib.Path(page).read_text(), re.M | re.S)[1])
     elif what == "script":
-        script(sections(page)[sys.argv[3]])
+        script(sys.argv[3], sections(page)[sys.argv[3]])
     else:
-        return judge(sections(page)[sys.argv[3]], sys.argv[4])
+        outputs = [pathlib.Path(name).read_text().splitlines() for name in sys.argv[4:6]]
+        complaints = judge(sys.argv[3], sections(page)[sys.argv[3]], *outputs)
+        print("\n".join(complaints))
+        return 1 if complaints else 0
     return 0
 
 

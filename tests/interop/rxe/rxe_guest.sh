@@ -115,6 +115,37 @@ guest_pack_program() {
 	[ -z "${3:-}" ] || cp -L "$2" "$1/bin/$3"
 }
 
+# guest_pack_base DIRECTORY: DIRECTORY/root anew, with the modules, busybox and the programs of
+# guest_programs. The C library loads libgcc_s for programs that cancel threads, as rping does.
+guest_pack_base() {
+	local root=$1/root program
+	rm -rf "$root"
+	cp -r "$1/picked" "$root"
+	mkdir -p "$root"/{bin,sbin,proc,sys,dev,run,tmp}
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	for program in "${guest_programs[@]}"; do
+		guest_pack_program "$root" "$(command -v "$program")" "$program"
+	done
+	cp -L /lib/x86_64-linux-gnu/libgcc_s.so.1 "$root/lib/x86_64-linux-gnu/"
+}
+
+# guest_pack_provider DIRECTORY: what the distribution's libibverbs needs for an rdma_rxe device.
+guest_pack_provider() {
+	local root=$1/root provider
+	provider=$(ls /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so 2>/dev/null)
+	[ -n "$provider" ] || { guest_problem="ibverbs-providers is not installed"; return 1; }
+	mkdir -p "$root$(dirname "$provider")" "$root/etc/libibverbs.d"
+	cp "$provider" "$root$provider"
+	guest_pack_program "$root" "$provider"
+	cp /etc/libibverbs.d/rxe.driver "$root/etc/libibverbs.d/"
+}
+
+# guest_pack_end DIRECTORY INIT: DIRECTORY/initramfs of DIRECTORY/root, whose first process is INIT.
+guest_pack_end() {
+	install -m 755 "$2" "$1/root/init"
+	(cd "$1/root" && find . | busybox cpio -o -H newc) >"$1/initramfs" 2>/dev/null
+}
+
 # The samples, as their Makefile builds them for any RNIC: what runs in the guest runs at rnicd.
 guest_build_samples() {
 	local makefile=$guest_here/../../../tools/examples/modular-samples/Makefile
@@ -125,28 +156,13 @@ guest_build_samples() {
 }
 
 guest_pack() {
-	local directory=$1 root=$1/root provider program
-	rm -rf "$root"
-	cp -r "$directory/picked" "$root"
-	mkdir -p "$root"/{bin,sbin,proc,sys,dev,tmp,etc/libibverbs.d}
-	cp "$(command -v busybox)" "$root/bin/busybox"
-	for program in "${guest_programs[@]}"; do
-		guest_pack_program "$root" "$(command -v "$program")" "$program"
-	done
+	local directory=$1 root=$1/root program
+	guest_pack_base "$directory"
 	for program in rdma_server rdma_client rdma_server_imm rdma_client_imm; do
 		guest_pack_program "$root" "$directory/samples/$program" "$program"
 	done
 	guest_pack_program "$root" "$BUILD/tests/verbs_puppet" verbs_puppet
-	# The C library loads it for rping, which cancels threads.
-	cp -L /lib/x86_64-linux-gnu/libgcc_s.so.1 "$root/lib/x86_64-linux-gnu/"
-	provider=$(ls /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so 2>/dev/null)
-	[ -n "$provider" ] || { guest_problem="ibverbs-providers is not installed"; return 1; }
-	mkdir -p "$root$(dirname "$provider")"
-	cp "$provider" "$root$provider"
-	guest_pack_program "$root" "$provider"
-	cp /etc/libibverbs.d/rxe.driver "$root/etc/libibverbs.d/"
-	install -m 755 "$guest_here/rxe_init.sh" "$root/init"
-	(cd "$root" && find . | busybox cpio -o -H newc) >"$directory/initramfs" 2>/dev/null
+	guest_pack_provider "$directory" && guest_pack_end "$directory" "$guest_here/rxe_init.sh"
 }
 
 guest_build() {
