@@ -88,10 +88,10 @@ def table(samples):
     for (mtu, row), by_stack in samples.items():
         cells = [cell_of(by_stack.get(stack, []), unit_of(row)) for stack in stacks]
         rival = median(by_stack.get(RIVAL, []))
+        is_whole &= all(median(by_stack.get(stack, [])) is not None for stack in stacks)
         for stack in others:
             own = median(by_stack.get(stack, []))
             cells.append(f"{own / rival:.2f}" if own and rival else "–")
-            is_whole &= own is not None
         lines.append(f"| {mtu} | {row} | " + " | ".join(cells) + " |")
     return lines, is_whole
 

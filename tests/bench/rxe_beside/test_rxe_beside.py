@@ -65,6 +65,12 @@ class RxeBeside(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("| failed | – |", done.stdout)
 
+    def test_a_failed_row_of_rxe_is_told(self):
+        done = table_of(section("rxe", "send_lat", "no device\n", status=1) +
+                        section("rnicd", "send_lat", LATENCY.format(20)) + "@@ done\n")
+        self.assertIn("| failed | 20.00 us (20.00 to 20.00) | – |", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
     def test_a_guest_that_ends_early_is_told(self):
         done = table_of(section("rxe", "send_lat", LATENCY.format(20)) +
                         section("rnicd", "send_lat", LATENCY.format(20)) + "panic\n")
