@@ -3,7 +3,8 @@
 #
 # check_setup.sh: tools/ci/setup.sh refuses wrong options and unsafe folders with one line, changes
 # nothing in a dry run, and says so when the distribution is too old. The machine stays as it is:
-# interop_ci_setup starts devices by setup.sh, and tests/debian/try_ci.sh installs by it.
+# interop_ci_setup starts devices by setup.sh, and tests/debian/try_ci.sh installs packages and
+# builds by it.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -124,13 +125,38 @@ else
 	echo "skipped: a file system without programs: the kernel refuses user namespaces"
 fi
 
+# Packages: these programs stand for those of the machine, where nothing changes.
+mkdir "$work/bin"
+cat >"$work/bin/dpkg-query" <<'END'
+#!/bin/sh
+for package; do :; done
+[ "$package" = "$MISSING" ] || printf 'ii '
+END
+printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/bin/sudo"
+printf '#!/bin/sh\necho "$@" >>"%s"\n' "$work/apt.calls" >"$work/bin/apt-get"
+chmod +x "$work/bin"/*
 # A distribution whose rdma-core is older than the drop-in libraries need.
 mkdir "$work/pc"
 printf 'Name: libibverbs\nDescription: old\nVersion: 1.14.39.0\n' >"$work/pc/libibverbs.pc"
-PKG_CONFIG_PATH=$work/pc \
-	"$setup" --folder "$work/folder" --build "$work/build" install >"$work/output" 2>&1
-grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
-[ ! -e "$work/build" ] || fail "an old rdma-core is not built with"
+
+# stops_at_old_verbs PACKAGE: where this package is missing; "" where none is.
+stops_at_old_verbs() {
+	MISSING=$1 PATH=$work/bin:$PATH PKG_CONFIG_PATH=$work/pc "$setup" \
+		--folder "$work/folder" --build "$work/build" install >"$work/output" 2>&1
+	grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
+	[ ! -e "$work/build" ] || fail "an old rdma-core is not built with"
+}
+
+stops_at_old_verbs ""
+[ ! -e "$work/apt.calls" ] || fail "with all packages apt-get has nothing to do"
+stops_at_old_verbs libisal-dev
+grep -q "install .* libisal-dev$" "$work/apt.calls" || fail "apt-get installs what is missing"
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/apt-get"
+for command in "" install; do
+	# shellcheck disable=SC2086 # no command is no argument
+	MISSING=libisal-dev PATH=$work/bin:$PATH PKG_CONFIG_PATH=$work/pc \
+		refuses "^installing libisal-dev$" $command
+done
 
 echo "setup.sh: $failures failures"
 [ $failures -eq 0 ]

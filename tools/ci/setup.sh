@@ -429,7 +429,10 @@ case $command in
 *) take_folder ;;
 esac
 case $command in
-"") install_tree && start_devices ;;
+"")
+	install_tree
+	start_devices
+	;;
 install) install_tree ;;
 start) start_devices ;;
 env) print_environment ;;
