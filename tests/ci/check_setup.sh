@@ -125,6 +125,10 @@ else
 	echo "skipped: a file system without programs: the kernel refuses user namespaces"
 fi
 
+# A stricter mask of the user's holds.
+(umask 077 && "$setup" --folder "$work/mine" start >"$work/output" 2>&1)
+[ "$(stat -c %a "$work/mine/report")" = 700 ] || fail "the mask 077"
+
 # Packages: these programs stand for those of the machine, where nothing changes.
 mkdir "$work/bin"
 cat >"$work/bin/dpkg-query" <<'END'

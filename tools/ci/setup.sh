@@ -28,7 +28,7 @@
 # Programs find device 0 by RNIC_SOCKET. RNIC_SOCKET_I and RNIC_ADDRESS_I are of device I:
 # rnic-run --socket "$RNIC_SOCKET_1" PROGRAM.
 set -eu
-umask 022 # programs in the folder are not for others to change
+umask go-w # programs in the folder are not for others to change
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 OLDEST_VERBS=1.14.44 # what older headers lack, the drop-in libraries need
@@ -408,7 +408,7 @@ stop_device() {
 	local daemon deadline=$((SECONDS + END_SECONDS))
 	daemon=$(pid_of "$1")
 	if is_daemon "$daemon" "$1"; then
-		run kill -TERM "$daemon"
+		run kill -TERM "$daemon" || true
 		while [ -z "$dry" ] && is_daemon "$daemon" "$1"; do
 			[ $SECONDS -lt $deadline ] || { kill -KILL "$daemon" || true; break; }
 			sleep 0.1
