@@ -263,6 +263,7 @@ launch() {
 	setsid "$folder/install/bin/rnicd" "${options[@]}" </dev/null >"$log" 2>&1 &
 	daemon=$!
 	echo "$daemon" >"$folder/rnic$1.pid"
+	started+=("$1")
 	# Another daemon may answer there.
 	until answers "$1" && kill -0 "$daemon" 2>/dev/null; do
 		kill -0 "$daemon" 2>/dev/null || return 1
@@ -283,11 +284,12 @@ may_move() {
 		grep -q 'taken by' "$folder/rnic$1.log"
 }
 
-# give_up REASON: ends the devices that this call has started.
-give_up() {
-	local i
+# end_started: ends the devices of a call that fails, or that a signal ends, before it has them all.
+end_started() {
+	local status=$? i
+	trap - EXIT
 	for i in "${started[@]}"; do stop_device "$i"; done
-	complain "$@"
+	exit $status
 }
 
 # start_device I: where no address was asked for, the next free one of loopback.
@@ -295,7 +297,7 @@ start_device() {
 	local asked=$folder/rnic$1.asked wish="$netdev $address $fault $capture"
 	if [ -z "$dry" ] && is_daemon "$(pid_of "$1")" "$1" && answers "$1"; then
 		[ "$(cat "$asked" 2>/dev/null)" = "$wish" ] ||
-			give_up "device $1 runs with other options; first: setup.sh stop"
+			complain "device $1 runs with other options; first: setup.sh stop"
 		echo "device $1 runs already"
 		next=$(cat "$folder/rnic$1.address")
 		return
@@ -303,12 +305,11 @@ start_device() {
 	until launch "$1"; do
 		may_move "$1" || {
 			cat "$folder/rnic$1.log" >&2
-			give_up "device $1 did not start: $folder/rnic$1.log"
+			complain "device $1 did not start: $folder/rnic$1.log"
 		}
 		next=$(next_address "$next")
 	done
 	[ -z "$dry" ] || return 0
-	started+=("$1")
 	echo "$wish" >"$asked"
 	address_of "$1" >"$folder/rnic$1.address"
 	echo "device $1: $(cat "$folder/rnic$1.address"), socket $(socket_of "$1")"
@@ -332,10 +333,13 @@ start_devices() {
 	forget_devices
 	next=$address
 	[ -n "$netdev$address" ] || next=127.0.0.2
+	trap end_started EXIT
+	trap 'exit 130' HUP INT TERM
 	for ((i = 0; i < devices; i++)); do
 		start_device $i
 		[ $((i + 1)) -eq "$devices" ] || next=$(next_address "$next")
 	done
+	trap - EXIT HUP INT TERM
 	[ -z "$dry" ] || return 0
 	[ -z "${GITHUB_ENV:-}" ] || variables >>"$GITHUB_ENV"
 	[ -z "${GITHUB_PATH:-}" ] || echo "$folder/install/bin" >>"$GITHUB_PATH"

@@ -24,6 +24,10 @@ stop_by_another_name() (
 	cd "$WORK" && folder=ci/ && setup stop
 )
 
+no_process() {
+	[ -z "$(grep -lF "$folder" /proc/[0-9]*/cmdline 2>/dev/null)" ]
+}
+
 daemon_of() {
 	cat "$folder/rnic$1.pid"
 }
@@ -129,7 +133,15 @@ if [ -n "$blocker" ]; then
 	check "the second of two cannot start" refused --address 127.0.0.1 --devices 2 start
 	check "with its log, too" says "device 1 did not start"
 	check "the first does not stay" refused env
-	check "without a process" test -z "$(grep -lF "$folder" /proc/[0-9]*/cmdline 2>/dev/null)"
+	check "without a process" no_process
+	"$top/tools/ci/setup.sh" --folder "$folder" --devices 64 start >"$WORK/setup.out" 2>&1 &
+	starting=$!
+	own $starting
+	wait_for 20 test -e "$folder/rnic0.address"
+	signal_process TERM $starting
+	check "a start that a signal ends does so" wait_for 20 has_ended $starting
+	check "before it has all devices" test ! -e "$folder/rnic63.address"
+	check "and leaves none" no_process
 fi
 [ -z "$blocker" ] || end_process "$blocker"
 test_finish
