@@ -14,9 +14,17 @@ trap 'rm -rf "$work"' EXIT
 unset GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_ACTIONS RUNNER_TEMP
 failures=0
 
-# Nothing is installed or built, whatever setup.sh comes to do.
+# These programs stand for those of the machine: nothing is installed or built, whatever setup.sh
+# does. All packages are there, but for $MISSING.
+export MISSING=""
 mkdir "$work/stubs"
-printf '#!/bin/sh\n' | tee "$work/stubs/apt-get" >"$work/stubs/sudo"
+cat >"$work/stubs/dpkg-query" <<'END'
+#!/bin/sh
+for package; do :; done
+[ "$package" = "$MISSING" ] || printf 'ii '
+END
+printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/stubs/sudo"
+printf '#!/bin/sh\necho "$@" >>"%s"\n' "$work/apt.calls" >"$work/stubs/apt-get"
 printf '#!/bin/sh\necho "a stub was called" >&2\nexit 1\n' >"$work/stubs/cmake"
 chmod 755 "$work/stubs"/*
 PATH=$work/stubs:$PATH
@@ -129,24 +137,14 @@ fi
 (umask 077 && "$setup" --folder "$work/mine" start >"$work/output" 2>&1)
 [ "$(stat -c %a "$work/mine/report")" = 700 ] || fail "the mask 077"
 
-# Packages: these programs stand for those of the machine, where nothing changes.
-mkdir "$work/bin"
-cat >"$work/bin/dpkg-query" <<'END'
-#!/bin/sh
-for package; do :; done
-[ "$package" = "$MISSING" ] || printf 'ii '
-END
-printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/bin/sudo"
-printf '#!/bin/sh\necho "$@" >>"%s"\n' "$work/apt.calls" >"$work/bin/apt-get"
-chmod +x "$work/bin"/*
 # A distribution whose rdma-core is older than the drop-in libraries need.
 mkdir "$work/pc"
 printf 'Name: libibverbs\nDescription: old\nVersion: 1.14.39.0\n' >"$work/pc/libibverbs.pc"
 
 # stops_at_old_verbs PACKAGE: where this package is missing; "" where none is.
 stops_at_old_verbs() {
-	MISSING=$1 PATH=$work/bin:$PATH PKG_CONFIG_PATH=$work/pc "$setup" \
-		--folder "$work/folder" --build "$work/build" install >"$work/output" 2>&1
+	MISSING=$1 PKG_CONFIG_PATH=$work/pc "$setup" --folder "$work/folder" \
+		--build "$work/build" install >"$work/output" 2>&1
 	grep -q "libibverbs-dev 1.14.39.0 is older than" "$work/output" || fail "an old rdma-core"
 	[ ! -e "$work/build" ] || fail "an old rdma-core is not built with"
 }
@@ -155,11 +153,10 @@ stops_at_old_verbs ""
 [ ! -e "$work/apt.calls" ] || fail "with all packages apt-get has nothing to do"
 stops_at_old_verbs libisal-dev
 grep -q "install .* libisal-dev$" "$work/apt.calls" || fail "apt-get installs what is missing"
-printf '#!/bin/sh\nexit 1\n' >"$work/bin/apt-get"
+printf '#!/bin/sh\nexit 1\n' >"$work/stubs/apt-get"
 for command in "" install; do
 	# shellcheck disable=SC2086 # no command is no argument
-	MISSING=libisal-dev PATH=$work/bin:$PATH PKG_CONFIG_PATH=$work/pc \
-		refuses "^installing libisal-dev$" $command
+	MISSING=libisal-dev PKG_CONFIG_PATH=$work/pc refuses "^installing libisal-dev$" $command
 done
 
 echo "setup.sh: $failures failures"
