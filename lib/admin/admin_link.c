@@ -53,8 +53,8 @@ static uint64_t admin_link_deadline_ns(void)
 }
 
 /*
- * Whether to repeat a call that has failed, since a signal has interrupted it. Each repetition
- * starts the socket's time limit anew: signals that come again and again must not do so for ever.
+ * Whether to repeat a call that failed because a signal interrupted it. Each repetition starts the
+ * socket's time limit anew, so the deadline bounds how often signals may interrupt.
  */
 static bool admin_link_repeats(uint64_t deadline_ns)
 {
@@ -225,6 +225,21 @@ void admin_link_close(struct admin_link *link)
 {
 	close(link->fd);
 	link->fd = -1;
+}
+
+bool admin_link_is_absence(int error)
+{
+	return error == -ENOENT || error == -ECONNREFUSED;
+}
+
+bool admin_link_has_daemon(const char *socket_path, const char *program)
+{
+	struct admin_link link;
+	int error = admin_link_open(&link, socket_path, program);
+
+	if (error == 0)
+		admin_link_close(&link);
+	return !admin_link_is_absence(error);
 }
 
 /* ---- rows ---- */

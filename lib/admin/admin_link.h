@@ -42,6 +42,15 @@ int admin_link_open(struct admin_link *link, const char *socket_path, const char
 int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program);
 void admin_link_close(struct admin_link *link);
 
+/* Whether this error of admin_link_open() says that there is no daemon: no fault to complain of. */
+bool admin_link_is_absence(int error);
+
+/*
+ * Greets as `program`. Returns whether a daemon answers at the path, or fails in a way that the
+ * user should hear of.
+ */
+bool admin_link_has_daemon(const char *socket_path, const char *program);
+
 /*
  * Asks for the rows of `kind` (enum rnic_show_kind), from page->cursor on. A page may be empty and
  * not the last. Errors as of admin_link_show(); the page is then undefined.

@@ -236,7 +236,7 @@ static bool machine_try(const struct machine_search *search, struct machine_sock
 	struct admin_link link;
 	int error = machine_greet(search, found->path, &link);
 
-	if (error == -ENOENT || error == -ECONNREFUSED) {
+	if (admin_link_is_absence(error)) {
 		machine_say(search, "nobody serves on %s any more", found->path);
 		return false;
 	}
@@ -261,17 +261,6 @@ static bool machine_try(const struct machine_search *search, struct machine_sock
 	return true;
 }
 
-/* Whatever is not the absence of a daemon counts as one. */
-static bool machine_has_own(const struct machine_search *search)
-{
-	struct admin_link link;
-	int error = admin_link_open(&link, search->own, search->program);
-
-	if (error == 0)
-		admin_link_close(&link);
-	return error != -ENOENT && error != -ECONNREFUSED;
-}
-
 int machine_socket_find(const struct machine_search *search, struct machine_socket *found)
 {
 	static char names[MACHINE_SOCKETS_MAX][RNIC_SOCKET_PATH_BYTES];
@@ -279,7 +268,7 @@ int machine_socket_find(const struct machine_search *search, struct machine_sock
 	char netdev[IF_NAMESIZE];
 	size_t count = machine_list(names);
 
-	if (count == 0 || machine_has_own(search))
+	if (count == 0 || admin_link_has_daemon(search->own, search->program))
 		return -ENOENT;
 	machine_choose_netdev(search, netdev);
 	count = machine_socket_order(names, count, netdev, is_named);

@@ -103,7 +103,7 @@ static int find_running(const struct captive_options *options)
 		poll(NULL, 0, HANG_UP_PAUSE_MS);
 		error = ask_running(options, &link, &device);
 	}
-	if (error == -ENOENT || error == -ECONNREFUSED)
+	if (admin_link_is_absence(error))
 		return -ENOENT;
 	if (error) {
 		complain("%s", link.reason);
@@ -113,16 +113,6 @@ static int find_running(const struct captive_options *options)
 		error = check_running(options, device);
 	free(device);
 	return error;
-}
-
-bool captive_answers(const char *socket)
-{
-	struct admin_link link;
-	int error = admin_link_open(&link, socket, "rnic-run");
-
-	if (!error)
-		admin_link_close(&link);
-	return error != -ENOENT && error != -ECONNREFUSED;
 }
 
 /* ---- a daemon of our own ---- */

@@ -24,7 +24,4 @@ struct captive_options {
  */
 int captive_ensure_daemon(const struct captive_options *options);
 
-/* Whether a daemon answers on the socket, or refuses with a reason of its own. */
-bool captive_answers(const char *socket);
-
 #endif

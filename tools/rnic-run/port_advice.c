@@ -74,7 +74,7 @@ static bool advice_of_daemon(const char *path, char text[PORT_ADVICE_BYTES])
 		snprintf(text, PORT_ADVICE_BYTES,
 			 "the rnicd of user %u on %s serves you: give --socket %s",
 			 (unsigned)link.owner, path, path);
-	else if (error == -ENOENT || error == -ECONNREFUSED)
+	else if (admin_link_is_absence(error))
 		text[0] = '\0';
 	else
 		snprintf(text, PORT_ADVICE_BYTES, "the rnicd on %s does not serve you (%.160s)",

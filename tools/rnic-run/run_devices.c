@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run_devices.h"
 
+#include "admin/admin_link.h"
 #include "complaint.h"
 
 #include <errno.h>
@@ -40,7 +41,8 @@ static void remove_socket(struct rnic_socket_list *list, uint32_t index)
 static void leave_out_silent(struct rnic_socket_list *list)
 {
 	for (uint32_t i = list->count; i-- > 0;)
-		if ((list->found & UINT32_C(1) << i) != 0 && !captive_answers(list->paths[i]))
+		if ((list->found & UINT32_C(1) << i) != 0 &&
+		    !admin_link_has_daemon(list->paths[i], "rnic-run"))
 			remove_socket(list, i);
 }
 

@@ -9,11 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool reach_is_silent(int error)
-{
-	return error == -ENOENT || error == -ECONNREFUSED;
-}
-
 /* Leaves in `path` the socket to which the link leads. */
 static int reach_open(struct admin_link *link, char path[RNIC_SOCKET_PATH_BYTES], bool is_named)
 {
@@ -25,7 +20,8 @@ static int reach_open(struct admin_link *link, char path[RNIC_SOCKET_PATH_BYTES]
 	struct machine_socket machine;
 	int error = admin_link_open(link, path, "rnicctl");
 
-	if (!reach_is_silent(error) || is_named || machine_socket_find(&search, &machine) != 0)
+	if (!admin_link_is_absence(error) || is_named ||
+	    machine_socket_find(&search, &machine) != 0)
 		return error;
 	memcpy(path, machine.path, RNIC_SOCKET_PATH_BYTES);
 	fprintf(stderr, "rnicctl: showing the machine's rnicd on %s\n", path);
@@ -54,7 +50,7 @@ int daemon_reach_path(struct admin_link *link, const char *given, char path[RNIC
 	if (error < 0)
 		return error;
 	error = reach_open(link, path, socket_option_is_named(given));
-	if (reach_is_silent(error))
+	if (admin_link_is_absence(error))
 		reach_complain_of_silence(path);
 	else if (error)
 		fprintf(stderr, "rnicctl: %s\n", link->reason);
