@@ -47,7 +47,6 @@ int rnic_channel_fd(const struct rnic_channel *channel)
 /* Maps the region that a reply brought and makes it the queue's. */
 static int adopt_region(struct rnic_cq *cq, const struct rnic_ctl_cq_reply *reply, int fd)
 {
-	const uint8_t *bytes;
 	void *region;
 	int error;
 
@@ -60,12 +59,9 @@ static int adopt_region(struct rnic_cq *cq, const struct rnic_ctl_cq_reply *repl
 		return error;
 	if (cq->region != NULL)
 		rnic_region_unmap(cq->region, rnic_cq_region_bytes(cq->slots, cq->flags));
-	bytes = region;
 	cq->region = region;
-	cq->entries = (const void *)(bytes + RNIC_CQ_ENTRIES_OFFSET);
-	cq->times_ns = (cq->flags & RNIC_CQ_TIMESTAMPS) != 0
-			       ? (const void *)(bytes + rnic_cq_times_offset(reply->slots))
-			       : NULL;
+	cq->entries = rnic_cq_entries_of(region);
+	cq->times_ns = rnic_cq_times_of(region, reply->slots, cq->flags);
 	cq->slots = reply->slots;
 	cq->entry_count = reply->entries;
 	return 0;

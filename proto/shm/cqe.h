@@ -63,10 +63,11 @@ struct rnic_cq_region {
 /* Slots of a CQ that must hold `entries`, at most RNIC_CQ_ENTRIES_MAX: a power of two. */
 uint32_t rnic_cq_slots(uint32_t entries);
 
-/* Where the times of a CQ with `slots` slots lie in its region. */
-uint64_t rnic_cq_times_offset(uint32_t slots);
-
 /* Bytes of the region of a CQ with `slots` slots; `flags` are of enum rnic_cq_flag. */
 uint64_t rnic_cq_region_bytes(uint32_t slots, uint32_t flags);
+
+/* The entries of such a region, and their times; NULL: without RNIC_CQ_TIMESTAMPS. */
+struct rnic_cqe *rnic_cq_entries_of(void *region);
+uint64_t *rnic_cq_times_of(void *region, uint32_t slots, uint32_t flags);
 
 #endif

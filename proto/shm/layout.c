@@ -173,7 +173,7 @@ uint32_t rnic_cq_slots(uint32_t entries)
 	return (uint32_t)rnic_power_of_two_at_least(entries);
 }
 
-uint64_t rnic_cq_times_offset(uint32_t slots)
+static uint64_t cq_times_offset(uint32_t slots)
 {
 	return rnic_round_up(RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_cqe),
 			     PAGE_BYTES);
@@ -183,5 +183,17 @@ uint64_t rnic_cq_region_bytes(uint32_t slots, uint32_t flags)
 {
 	const uint64_t times_bytes = (uint64_t)slots * sizeof(uint64_t);
 
-	return rnic_cq_times_offset(slots) + ((flags & RNIC_CQ_TIMESTAMPS) != 0 ? times_bytes : 0);
+	return cq_times_offset(slots) + ((flags & RNIC_CQ_TIMESTAMPS) != 0 ? times_bytes : 0);
+}
+
+struct rnic_cqe *rnic_cq_entries_of(void *region)
+{
+	return (struct rnic_cqe *)((uint8_t *)region + RNIC_CQ_ENTRIES_OFFSET);
+}
+
+uint64_t *rnic_cq_times_of(void *region, uint32_t slots, uint32_t flags)
+{
+	if ((flags & RNIC_CQ_TIMESTAMPS) == 0)
+		return NULL;
+	return (uint64_t *)((uint8_t *)region + cq_times_offset(slots));
 }

@@ -93,14 +93,10 @@ static int cq_open_region(struct ctl_call *call, uint32_t entries, uint32_t flag
 /* Makes `region`, which has `slots` slots, the region of the CQ. */
 static void cq_use_region(struct session_cq *cq, const struct shared_region *region, uint32_t slots)
 {
-	uint8_t *bytes = region->address;
-
 	cq->region = *region;
 	cq->slots = slots;
-	cq->entries = (void *)(bytes + RNIC_CQ_ENTRIES_OFFSET);
-	cq->times_ns = (cq->flags & RNIC_CQ_TIMESTAMPS) != 0
-			       ? (void *)(bytes + rnic_cq_times_offset(slots))
-			       : NULL;
+	cq->entries = rnic_cq_entries_of(region->address);
+	cq->times_ns = rnic_cq_times_of(region->address, slots, cq->flags);
 }
 
 int ctl_create_cq(struct ctl_call *call)

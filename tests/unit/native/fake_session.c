@@ -60,13 +60,11 @@ struct fake_session *fake_session_create(const struct rnic_qp_capacities *capaci
 
 	fake->cq_region = calloc(1, rnic_cq_region_bytes(cq_entries, RNIC_CQ_TIMESTAMPS));
 	assert(fake->cq_region != NULL);
-	fake->completions =
-		(struct rnic_cqe *)((uint8_t *)fake->cq_region + RNIC_CQ_ENTRIES_OFFSET);
+	fake->completions = rnic_cq_entries_of(fake->cq_region);
 	fake->cq.context = &fake->context;
 	fake->cq.control = &fake->session.cqs[0];
 	fake->cq.region = fake->cq_region;
-	fake->times_ns =
-		(uint64_t *)((uint8_t *)fake->cq_region + rnic_cq_times_offset(cq_entries));
+	fake->times_ns = rnic_cq_times_of(fake->cq_region, cq_entries, RNIC_CQ_TIMESTAMPS);
 	fake->cq.entries = fake->completions;
 	fake->cq.times_ns = fake->times_ns;
 	fake->cq.slots = cq_entries;
