@@ -257,7 +257,7 @@ static bool has_unheard_failure(const struct iw_ctx_conn *ctx)
  * Waits until the send queue is empty. Silent requests at its end report nothing, so a probe behind
  * them completes instead.
  */
-static int drain(struct iw_ctx_conn *ctx)
+static int iw_connect_drain(struct iw_ctx_conn *ctx)
 {
 	const uint64_t bound_ns = rnic_dial_now_ns() + DRAIN_NS;
 	uint64_t deadline_ns = rnic_iw_deadline_ns(ctx);
@@ -286,7 +286,7 @@ int rnic_iw_disconnect(struct iw_ctx_conn *ctx)
 	if (ctx->state == RNIC_IW_IDLE)
 		error = -ENOTCONN;
 	else if (ctx->qp != NULL && ctx->state != RNIC_IW_LISTENING)
-		error = drain(ctx);
+		error = iw_connect_drain(ctx);
 	rnic_iw_reset(ctx);
 	return error;
 }

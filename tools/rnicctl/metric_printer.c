@@ -136,7 +136,7 @@ static void print_gauges(const struct metric_page *page)
 #undef COUNTER_METRIC
 }
 
-static bool is_fault(const struct rnic_show_counter *counter)
+static bool metric_is_fault(const struct rnic_show_counter *counter)
 {
 	return strncmp(counter->name, FAULT_PREFIX, strlen(FAULT_PREFIX)) == 0;
 }
@@ -161,7 +161,7 @@ static void print_faults(const struct metric_page *page, const struct rnic_show_
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t sum = 0;
-		if (!is_fault(&counters[i]) ||
+		if (!metric_is_fault(&counters[i]) ||
 		    find_counter(counters, count, counters[i].name) != &counters[i])
 			continue;
 		for (size_t other = i; other < count; other++) {
