@@ -107,9 +107,8 @@ static void direct_yield(struct rnic_direct *device)
 }
 
 /* One step of the thread, under the lock. Returns whether it should let others run. */
-static bool direct_step(struct rnic_direct *device, bool after_lease)
+static bool direct_step(struct rnic_direct *device, bool after_lease, uint64_t now_ns)
 {
-	const uint64_t now_ns = clock_now_ns();
 	const bool has_received = direct_turn_receives(device, now_ns);
 	const bool is_active = device->active_ns == now_ns;
 
@@ -136,7 +135,7 @@ static void *direct_run(void *context)
 			after_lease = true;
 			continue;
 		}
-		should_yield = direct_step(device, after_lease);
+		should_yield = direct_step(device, after_lease, now_ns);
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)

@@ -159,15 +159,15 @@ static struct udp_socket *socket_to_ask(struct udp_socket_port *self)
 /* Receives by every readable socket, and notes the sockets that have room again. */
 static void arrivals_fetch(struct udp_socket_port *self)
 {
-	struct udp_socket *alone = socket_to_ask(self);
+	struct udp_socket *asked = socket_to_ask(self);
 	struct epoll_event events[UDP_SOCKETS_MAX];
 	int count;
 
 	self->arrival_count = 0;
 	self->arrival_next = 0;
-	if (alone != NULL) {
+	if (asked != NULL) {
 		self->is_quiet = false;
-		socket_receive(self, alone);
+		socket_receive(self, asked);
 		return;
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
