@@ -76,7 +76,7 @@ static int create_at(struct rnic_cma_id *id, struct rnic_cma_source *source,
 	return 0;
 }
 
-/* Frees those that have ended, as far as the program has acknowledged their events. */
+/* Frees the places that have ended and whose events the program has acknowledged. */
 static void free_acknowledged(struct rnic_cma_id *id)
 {
 	struct rnic_cma_place **link = &id->ended, *place;
@@ -93,8 +93,8 @@ static void free_acknowledged(struct rnic_cma_id *id)
 }
 
 /*
- * Ends the identifier at a place that it has left. The caller may be the one who is to acknowledge
- * an event of that place, so this does not wait for it.
+ * Ends the identifier at a place that it has left. This does not wait until the program has
+ * acknowledged the events of that place: the program may be the caller.
  */
 static void end_place(struct rnic_cma_id *id, struct rnic_cma_place *place)
 {
@@ -134,8 +134,8 @@ void rnic_cma_free_natives(struct rnic_cma_id *id)
 }
 
 /*
- * Puts the identifier at the place, which then is where the identifier was. The thread that takes
- * events reads both.
+ * Exchanges the place where the identifier is with `place`. The channel's lock keeps the thread
+ * that takes events from seeing half of the exchange.
  */
 static void exchange_own(struct rnic_cma_id *id, struct rnic_cma_place *place)
 {
@@ -448,10 +448,10 @@ static int migrate_all(const struct rnic_cma_id *id, struct rnic_cma_channel *ch
 
 int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel)
 {
-	int error = hears_of_all(channel, id) ? 0 : -ENODEV;
+	int error;
 
-	if (error != 0)
-		return error;
+	if (!hears_of_all(channel, id))
+		return -ENODEV;
 	error = migrate_all(id, channel);
 	if (error != 0)
 		migrate_all(id, channel_of(id));

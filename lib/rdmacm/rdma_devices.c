@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's devices. The list holds those that are open. A search asks all daemons, one of
- * which may be slow to answer or stopped: who finds the devices in the list does not wait for that.
+ * The process's devices. The list holds those that are open. A search asks all daemons, and one of
+ * them may be slow or stopped. A thread whose devices are in the list does not wait for a search.
  */
 #include "rdmacm/rdma_objects.h"
 

@@ -29,7 +29,7 @@ from table import names_of_rows
 OBJECTS = {**VERBS, **QPS, **UCX, **FAMILY}
 CASES = {**BASELINES, **{name: case.run for name, case in OBJECTS.items()},
          "first_completion": run_first_completion}
-# What is counted is the daemons', which have no part in the data of a direct path.
+# Only the daemons' system calls are counted. On the direct path the daemons move no data.
 COUNTED = {name: case for name, case in OBJECTS.items()
            if hasattr(case, "count_system_calls") and getattr(case, "path", "shared") == "shared"}
 ALL = (*ORDER, *FAMILY, "first_completion")

@@ -117,7 +117,7 @@ static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancel
 	return result == 0 && wakes[1].revents != 0 ? 1 : result;
 }
 
-/* Takes turns until `fd` is readable. A sleep finds that out as well. */
+/* Takes turns until `fd` is readable, and sleeps on `fd` when there is nothing to do. */
 static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 {
 	int result = 0;

@@ -6,7 +6,7 @@
  *
  * Delivery publishes a CQE at once, so that a polling client sees it without delay. An error waits
  * for the end of the turn, and so do the CQEs behind it: a client that sees an error may leave the
- * connection, and the packet that tells the peer of the error must be ahead of that. Delivery
+ * connection, and before that the packet must leave that tells the peer of the error. Delivery
  * decides once for each CQ, at the end of a turn, which clients to wake.
  */
 #ifndef DAEMON_DEVICE_QUEUES_CQE_DELIVERY_H

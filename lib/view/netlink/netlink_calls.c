@@ -71,7 +71,7 @@ VIEW_API int setsockopt(int fd, int level, int name, const void *value, socklen_
 	return NEXT(setsockopt)(fd, level, name, value, bytes);
 }
 
-/* Whether the option of SOL_SOCKET is another one to the program than to the kernel. */
+/* Finds an option of SOL_SOCKET whose value the program must not get from the Unix socket. */
 static bool find_known_option(int name, int *known)
 {
 	switch (name) {

@@ -38,7 +38,7 @@ struct netlink_note {
 	uint32_t reserved;
 };
 
-/* Options of the program, as bits of the socket's priority: everybody may set one up to 6. */
+/* Options of the program, as bits of the socket's priority: any user may set 0 to 6. */
 enum netlink_option {
 	NETLINK_WANTS_SHORT_ERRORS = 1 << 0,
 	NETLINK_WANTS_REASONS = 1 << 1,
