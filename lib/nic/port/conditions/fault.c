@@ -255,10 +255,13 @@ static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t
 	return count;
 }
 
+/* A second flip could undo the first: what is damaged stays as it is. */
 static void flip_bit(struct fault *fault, struct datagram *datagram)
 {
 	uint64_t bit = prng_below(&fault->prng, UINT64_C(8) * datagram->length);
 
+	if (datagram->damage != 0)
+		return;
 	datagram->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	datagram->damage = 1 + (uint32_t)bit;
 }
