@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ARRIVALS_MAX  32
-#define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
+#define ARRIVALS_MAX	 32
+#define ASKS_AFTER_QUIET 8
+#define BUFFERS_BYTES	 ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
 
 struct udp_socket_port {
 	struct port port;
@@ -24,7 +25,7 @@ struct udp_socket_port {
 	uint8_t *buffers;      /* BUFFERS_BYTES, of which only the used ones are touched */
 	uint32_t rotation;     /* moves on with each fetch: the first socket may fill all buffers */
 	struct udp_socket *latest; /* that received; NULL: none has */
-	bool is_quiet;		   /* epoll has just said that no socket has anything */
+	uint32_t asks; /* that are left: epoll has said lately that no socket has anything */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
 	struct udp_arrival arrivals[ARRIVALS_MAX];
@@ -142,12 +143,12 @@ static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock
 
 /*
  * The socket that is asked without asking epoll first; NULL: none. Where there are several, most
- * datagrams come to the one that received the latest. It is asked after epoll has found all quiet,
- * and not twice in a row: the others have their turn.
+ * datagrams come to the one that received the latest. It is asked a few times after epoll has found
+ * all quiet, until it has received: the others have their turn.
  */
 static struct udp_socket *socket_to_ask(struct udp_socket_port *self)
 {
-	struct udp_socket *sock = self->is_quiet ? self->latest : NULL;
+	struct udp_socket *sock = self->asks > 0 ? self->latest : NULL;
 
 	if (self->sockets.count == 1)
 		sock = &self->sockets.sockets[0];
@@ -166,13 +167,13 @@ static void arrivals_fetch(struct udp_socket_port *self)
 	self->arrival_count = 0;
 	self->arrival_next = 0;
 	if (asked != NULL) {
-		self->is_quiet = false;
 		socket_receive(self, asked);
+		self->asks = self->arrival_count == 0 && self->asks > 0 ? self->asks - 1 : 0;
 		return;
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
 	self->port.counters.receive_calls++;
-	self->is_quiet = count == 0;
+	self->asks = count == 0 ? ASKS_AFTER_QUIET : 0;
 	self->rotation++;
 	for (int i = 0; i < count; i++) {
 		const struct epoll_event *event =
