@@ -211,8 +211,14 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 	return NULL;
 }
 
+void device_half_end_waits(struct device_half *half)
+{
+	data_path_end_waits(&half->path, half->sessions.now_ns);
+}
+
 void device_half_close(struct device_half *half)
 {
+	device_half_end_waits(half);
 	connection_teardown_all(&half->connections);
 	connection_set_fini(&half->connections);
 	session_set_fini(&half->sessions);
@@ -235,6 +241,7 @@ int device_half_add_client(struct device_half *half, const struct device_client 
 
 void device_half_end_client(struct device_half *half, uint32_t client_id)
 {
+	device_half_end_waits(half);
 	device_connection_end_client(&half->connections, client_id);
 }
 
@@ -340,6 +347,7 @@ bool device_half_has_work(const struct device_half *half)
 
 bool device_half_prepare_sleep(struct device_half *half)
 {
+	device_half_end_waits(half);
 	session_turn_announce_sleep(&half->sessions);
 	return session_turn_take_work(&half->sessions) == 0 &&
 	       !session_turn_has_work(&half->sessions) &&
@@ -368,6 +376,7 @@ void device_half_note_requests(struct device_half *half)
 
 bool device_half_serve(struct device_half *half)
 {
+	device_half_end_waits(half);
 	return request_turn_run(&half->connections.server);
 }
 

@@ -124,6 +124,12 @@ bool device_half_prepare_sleep(struct device_half *half);
 void device_half_note_sleep(struct device_half *half);
 void device_half_withdraw_sleep(struct device_half *half);
 
+/*
+ * Sends what waits for company. So do requests, the end of a client, device_half_prepare_sleep()
+ * and device_half_close().
+ */
+void device_half_end_waits(struct device_half *half);
+
 /* Looks at the doorbells of all clients from now on, as if each had woken the daemon. */
 void device_half_wake_clients(struct device_half *half);
 

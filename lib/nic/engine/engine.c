@@ -10,6 +10,7 @@
 #include "engine/progress/send_position.h"
 #include "engine/ready_list.h"
 #include "engine/reliability/congestion.h"
+#include "engine/reliability/delayed_acknowledgement.h"
 #include "engine/requester/completer.h"
 #include "engine/requester/local_operation.h"
 #include "engine/requester/requester.h"
@@ -77,6 +78,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	timer_heap_init(&engine->timers);
 	timer_heap_init(&engine->pace_timers);
 	list_init(&engine->ready);
+	list_init(&engine->delayed_acknowledgements);
 	list_init(&engine->windows);
 	list_init(&engine->built);
 	list_init(&engine->mcast_groups);
@@ -88,6 +90,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 void engine_fini(struct engine *engine)
 {
 	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->windows));
+	assert(list_is_empty(&engine->delayed_acknowledgements));
 	assert(list_is_empty(&engine->pace.waiting));
 	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
@@ -270,6 +273,23 @@ static void qp_yield_turn(struct engine *engine, struct qp *qp)
 	list_remove(&qp->ready_node);
 }
 
+static bool requester_transmit_next(struct engine *engine, struct qp *qp,
+				    struct packet_builder *out)
+{
+	if (!requester_transmit(engine, qp, out))
+		return false;
+	delayed_acknowledgement_request_sent(qp);
+	return true;
+}
+
+/* Answers go first, but an acknowledgement may leave behind the requests. */
+static bool qp_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	return congestion_transmit(engine, qp, out) || responder_transmit(engine, qp, out) ||
+	       requester_transmit_next(engine, qp, out) ||
+	       (delayed_acknowledgement_follows(qp) && responder_transmit(engine, qp, out));
+}
+
 bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
@@ -278,9 +298,7 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 
 		if (qp_is_closed(qp)) {
 			qp_yield_turn(engine, qp);
-		} else if (congestion_transmit(engine, qp, out) ||
-			   responder_transmit(engine, qp, out) ||
-			   requester_transmit(engine, qp, out)) {
+		} else if (qp_transmit(engine, qp, out)) {
 			engine->quantum++;
 			engine->counters[COUNTER_SENT_PACKETS]++;
 			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
@@ -324,8 +342,10 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 {
 	uint64_t retry_ns = timer_heap_earliest_ns(&engine->timers);
 	uint64_t pace_ns = timer_heap_earliest_ns(&engine->pace_timers);
+	uint64_t wait_ns = delayed_acknowledgement_next_ns(engine);
+	uint64_t timer_ns = retry_ns < pace_ns ? retry_ns : pace_ns;
 
-	return retry_ns < pace_ns ? retry_ns : pace_ns;
+	return timer_ns < wait_ns ? timer_ns : wait_ns;
 }
 
 void engine_tick(struct engine *engine, uint64_t now_ns)
@@ -343,4 +363,13 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	}
 	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
 		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
+	delayed_acknowledgement_end_waits(engine, now_ns);
+}
+
+bool engine_end_waits(struct engine *engine)
+{
+	if (!list_is_linked(&engine->delayed_acknowledgements))
+		return false;
+	delayed_acknowledgement_end_waits(engine, UINT64_MAX);
+	return true;
 }

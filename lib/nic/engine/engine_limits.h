@@ -62,6 +62,15 @@ enum {
 	LIMIT_PACKETS_PER_ACK_REQUEST = 32,
 
 	/*
+	 * So long an ACK waits for a request at most, where requests have followed so many ACKs in
+	 * a row within that time; see delayed_acknowledgement.h. A program that is woken for a
+	 * message answers in this time.
+	 */
+	LIMIT_ACK_WAIT_NS = 100000,
+	LIMIT_ACK_REPLIES = 4,
+	LIMIT_ACK_REPLIES_MOST = 64,
+
+	/*
 	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
 	 * millisecond and at once, counted like the window. A message counts more, for its cost in
 	 * the receiving program, which loses messages that find no receive WQE.

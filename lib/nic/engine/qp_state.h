@@ -67,6 +67,7 @@ struct qp {
 	struct retry retry;
 	struct round_trip round_trip;
 	struct congestion congestion;
+	struct delayed_acknowledgement delayed_acknowledgement;
 
 	struct srq *srq; /* where its receives come from; NULL: from recv_queue */
 	struct recv_queue recv_queue;

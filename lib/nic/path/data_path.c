@@ -36,6 +36,12 @@ uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *cont
 	return done + transmit_run(&path->transmit, now_ns);
 }
 
+void data_path_end_waits(struct data_path *path, uint64_t now_ns)
+{
+	if (engine_end_waits(path->engine))
+		transmit_run(&path->transmit, now_ns);
+}
+
 bool data_path_has_work(const struct data_path *path)
 {
 	return !transmit_is_blocked(&path->transmit) && engine_has_ready(path->engine);

@@ -3,6 +3,7 @@
 #include "unit_test.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct ibv_context *open_device(void)
 {
@@ -53,7 +54,7 @@ static int mask_of(enum ibv_qp_type type, enum ibv_qp_state state)
 	return IBV_QP_STATE | connected[state] | (type == IBV_QPT_RC ? reliable[state] : 0);
 }
 
-static void connect_end(struct pair *pair, uint32_t end)
+static void connect_end(struct pair *pair, uint32_t end, uint32_t dest_qpn)
 {
 	struct ibv_qp *qp = pair->ends[end].qp;
 	struct ibv_qp_attr attributes = {
@@ -61,7 +62,7 @@ static void connect_end(struct pair *pair, uint32_t end)
 		.qkey = PAIR_QKEY,
 		.qp_access_flags = PAIR_RIGHTS,
 		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = pair->ends[1 - end].qp->qp_num,
+		.dest_qp_num = dest_qpn,
 		.max_dest_rd_atomic = 4,
 		.max_rd_atomic = 4,
 		.timeout = 12,
@@ -85,7 +86,8 @@ static void connect_end(struct pair *pair, uint32_t end)
 	assert_non_null(pair->ah);
 }
 
-struct pair *pair_start(enum ibv_qp_type type)
+/* What a pair has but its ends. */
+static struct pair *open_pair(void)
 {
 	struct pair *pair = aligned_alloc(_Alignof(struct pair), sizeof(*pair));
 
@@ -96,16 +98,36 @@ struct pair *pair_start(enum ibv_qp_type type)
 	assert_non_null(pair->pd);
 	pair->mr = ibv_reg_mr(pair->pd, pair->bytes, PAIR_BYTES, PAIR_RIGHTS | IBV_ACCESS_MW_BIND);
 	assert_non_null(pair->mr);
+	return pair;
+}
+
+struct pair *pair_start(enum ibv_qp_type type)
+{
+	struct pair *pair = open_pair();
+
 	for (uint32_t end = 0; end < 2; end++)
 		create_end(pair, end, type);
 	for (uint32_t end = 0; end < 2; end++)
-		connect_end(pair, end);
+		connect_end(pair, end, pair->ends[1 - end].qp->qp_num);
+	return pair;
+}
+
+struct pair *pair_start_half(enum ibv_qp_type type, int socket)
+{
+	struct pair *pair = open_pair();
+	uint32_t dest_qpn;
+
+	create_end(pair, 0, type);
+	assert_int_equal(write(socket, &pair->ends[0].qp->qp_num, sizeof(uint32_t)),
+			 sizeof(uint32_t));
+	assert_int_equal(read(socket, &dest_qpn, sizeof(dest_qpn)), sizeof(dest_qpn));
+	connect_end(pair, 0, dest_qpn);
 	return pair;
 }
 
 void pair_stop(struct pair *pair)
 {
-	for (uint32_t end = 0; end < 2; end++) {
+	for (uint32_t end = 0; end < 2 && pair->ends[end].qp != NULL; end++) {
 		assert_int_equal(ibv_destroy_qp(pair->ends[end].qp), 0);
 		assert_int_equal(ibv_destroy_cq(pair->ends[end].cq), 0);
 	}

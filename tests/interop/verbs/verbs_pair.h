@@ -35,6 +35,12 @@ struct pair {
  */
 struct pair *pair_start(enum ibv_qp_type type);
 
+/*
+ * One end, 0, whose other end is that of another process, which makes the same call at the other
+ * end of the stream socket.
+ */
+struct pair *pair_start_half(enum ibv_qp_type type, int socket);
+
 void pair_stop(struct pair *pair);
 
 /* Waits for the next completion of an end. */

@@ -34,6 +34,9 @@ static void fixture_catch_up(void *context)
 	(void)context;
 }
 
+/* Of devices whose test has no engine. */
+static struct engine idle_engine;
+
 void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
 {
 	const struct client_set_config config = {
@@ -52,6 +55,7 @@ void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
 		.context = halves,
 	};
 	halves->device.host = &halves->host;
+	halves->device.path.engine = engine != NULL ? engine : &idle_engine;
 	assert_int_equal(session_set_init(&halves->device.sessions, engine, &halves->facts,
 					  &device_connection_owner),
 			 0);

@@ -3,6 +3,7 @@
 #ifndef NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
 #define NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
 
+#include "base/list.h"
 #include "base/timer_heap.h"
 #include "engine/reliability/cc_dcqcn.h"
 #include "wire/psn.h"
@@ -56,6 +57,24 @@ struct credits {
 	bool is_limited;       /* it does, or it had no receive and is_known is not set */
 	bool may_probe;	       /* the time for new credits to come is over */
 	bool is_probing;       /* the first packet of the last message started is a probe */
+};
+
+enum delayed_acknowledgement_stage {
+	ACKNOWLEDGEMENT_AT_ONCE, /* no ACK waits */
+	ACKNOWLEDGEMENT_WAITS,	 /* for a request */
+	ACKNOWLEDGEMENT_FOLLOWS, /* a request has left, and others may before the ACK does */
+	ACKNOWLEDGEMENT_DUE,	 /* the wait is over */
+};
+
+/* See delayed_acknowledgement.h; all zero at the start of a connection. */
+struct delayed_acknowledgement {
+	struct list node; /* in engine->delayed_acknowledgements while the ACK waits or follows */
+	uint64_t due_ns;  /* the end of the wait */
+	uint64_t sent_ns; /* when the last ACK left alone, if no request has left since; else 0 */
+	struct rnic_psn sent_psn; /* of that ACK */
+	uint8_t stage;		  /* enum delayed_acknowledgement_stage */
+	uint8_t replies;	  /* ACKs in a row that a request followed soon */
+	uint8_t least_replies;	  /* that make a ping-pong, where waits were in vain */
 };
 
 struct congestion {

@@ -12,6 +12,7 @@
 #include "engine/reliability/acknowledgement.h"
 #include "engine/reliability/congestion.h"
 #include "engine/reliability/credits.h"
+#include "engine/reliability/delayed_acknowledgement.h"
 #include "engine/responder/request_checks.h"
 #include "engine/responder/responder_fail.h"
 #include "wire/syndrome.h"
@@ -80,6 +81,7 @@ void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 	struct responder_resource *responder_resource;
 
 	qp->counters.duplicates_received++;
+	delayed_acknowledgement_was_missed(qp);
 	if (request_is_acknowledged(packet)) {
 		acknowledge_again(qp, packet->psn);
 		return;
@@ -116,6 +118,7 @@ static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct pa
 			     responder->acknowledge_psn);
 	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
 	responder->has_acknowledge = false;
+	delayed_acknowledgement_sent(qp);
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
 }
 
@@ -256,7 +259,8 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 		congestion_sent(engine, qp, out->packet.payload_bytes);
 		return true;
 	}
-	if (!responder->has_acknowledge)
+	if (!responder->has_acknowledge ||
+	    (responder_resource == NULL && delayed_acknowledgement_waits(qp)))
 		return false;
 	transmit_acknowledge(engine, qp, out);
 	return true;

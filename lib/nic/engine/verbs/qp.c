@@ -13,6 +13,7 @@
 #include "engine/progress/send_position.h"
 #include "engine/ready_list.h"
 #include "engine/reliability/congestion.h"
+#include "engine/reliability/delayed_acknowledgement.h"
 #include "engine/reliability/peer_window.h"
 #include "engine/reliability/retry_timer.h"
 #include "engine/responder/responder.h"
@@ -131,6 +132,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	list_init(&qp->domain_node);
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
+	list_init(&qp->delayed_acknowledgement.node);
 	retry_timer_init(qp);
 	congestion_reset(engine, qp);
 	return qp;
@@ -196,6 +198,7 @@ static void qp_forget(struct qp *qp)
 	send_position_reset(engine, qp);
 	receive_wqe_give_back(qp);
 	congestion_reset(engine, qp);
+	delayed_acknowledgement_forget(qp);
 	peer_window_put(qp->peer_window);
 	qp->peer_window = NULL;
 	ready_list_remove(qp);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that answers each message: the ACK waits for the answer, and not for long. */
+#include "engine_fixture.h"
+#include "engine/reliability/delayed_acknowledgement.h"
+#include "unit_test.h"
+
+#define PSN	 100
+#define QUICK_NS (LIMIT_ACK_WAIT_NS / 4)
+#define US	 1000
+
+struct ping_pong {
+	struct engine_fixture *fixture;
+	uint32_t messages; /* of the peer, and of the program */
+};
+
+static void receive_ping(struct ping_pong *game)
+{
+	struct rnic_packet packet = fixture_packet(game->fixture, RNIC_OPERATION_SEND,
+						   RNIC_POSITION_ONLY, PSN + game->messages);
+
+	packet.ack_request = true;
+	fixture_post_receive(game->fixture, game->messages, 0, 8);
+	fixture_receive(game->fixture, &packet);
+}
+
+static void expect_next(struct ping_pong *game, enum rnic_operation operation)
+{
+	assert_true(fixture_transmit(game->fixture));
+	assert_int_equal(game->fixture->sent.packet.row->operation, operation);
+}
+
+static void expect_nothing(struct ping_pong *game)
+{
+	assert_false(fixture_transmit(game->fixture));
+}
+
+/* The program's answer leaves; the peer has it at once. */
+static void send_pong(struct ping_pong *game)
+{
+	fixture_post_simple(game->fixture, RNIC_WR_SEND, game->messages, 8);
+	expect_next(game, RNIC_OPERATION_SEND);
+}
+
+static void end_round(struct ping_pong *game)
+{
+	fixture_receive_acknowledge(game->fixture, PSN + game->messages, ACKNOWLEDGEMENT_SYNDROME);
+	game->messages++;
+}
+
+/* A round whose ACK leaves before the answer, which comes `ns` later. */
+static void play_round(struct ping_pong *game, uint64_t ns)
+{
+	receive_ping(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	fixture_tick(game->fixture, ns);
+	send_pong(game);
+	expect_nothing(game);
+	end_round(game);
+}
+
+static int set_up(void **state)
+{
+	static struct ping_pong game;
+
+	game = (struct ping_pong){.fixture = fixture_create(&fixture_defaults)};
+	fixture_tick(game.fixture, US);
+	*state = &game;
+	return 0;
+}
+
+/* A connection on which a ping-pong has been seen. */
+static int set_up_ping_pong(void **state)
+{
+	set_up(state);
+	for (uint32_t i = 0; i < LIMIT_ACK_REPLIES; i++)
+		play_round(*state, QUICK_NS);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct ping_pong *game = *state;
+
+	fixture_destroy(game->fixture);
+	return 0;
+}
+
+static void the_ack_leaves_behind_the_answer(void **state)
+{
+	struct ping_pong *game = *state;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		receive_ping(game);
+		expect_nothing(game);
+		fixture_tick(game->fixture, QUICK_NS);
+		expect_nothing(game);
+		send_pong(game);
+		expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+		assert_int_equal(game->fixture->sent.packet.psn.value, PSN + game->messages);
+		expect_nothing(game);
+		end_round(game);
+	}
+}
+
+static void the_ack_leaves_behind_all_answers(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	expect_nothing(game);
+	fixture_post_simple(game->fixture, RNIC_WR_SEND, 1, 8);
+	fixture_post_simple(game->fixture, RNIC_WR_RDMA_WRITE, 2, 8);
+	expect_next(game, RNIC_OPERATION_SEND);
+	expect_next(game, RNIC_OPERATION_WRITE);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	expect_nothing(game);
+}
+
+static void one_ack_stands_for_two_messages(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	expect_nothing(game);
+	game->messages++;
+	receive_ping(game);
+	expect_nothing(game);
+	game->messages--;
+	send_pong(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_int_equal(game->fixture->sent.packet.psn.value, PSN + game->messages + 1);
+	expect_nothing(game);
+}
+
+static void the_wait_ends(void **state)
+{
+	struct ping_pong *game = *state;
+	const struct engine *engine = &game->fixture->engine;
+
+	receive_ping(game);
+	expect_nothing(game);
+	assert_int_equal(delayed_acknowledgement_next_ns(engine),
+			 game->fixture->now_ns + LIMIT_ACK_WAIT_NS);
+	assert_true(engine_next_deadline_ns(engine) <= game->fixture->now_ns + LIMIT_ACK_WAIT_NS);
+	fixture_tick(game->fixture, LIMIT_ACK_WAIT_NS - 1);
+	expect_nothing(game);
+	fixture_tick(game->fixture, 1);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_true(delayed_acknowledgement_next_ns(engine) == UINT64_MAX);
+}
+
+/* After a wait in vain the ping-pong has to be seen anew, for twice as long. */
+static void a_wait_in_vain_is_the_last(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	expect_nothing(game);
+	fixture_tick(game->fixture, LIMIT_ACK_WAIT_NS);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	send_pong(game);
+	end_round(game);
+	for (uint32_t i = 1; i < 2 * LIMIT_ACK_REPLIES; i++)
+		play_round(game, QUICK_NS);
+	receive_ping(game);
+	expect_nothing(game);
+}
+
+static void the_owner_ends_the_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	assert_false(engine_end_waits(&game->fixture->engine));
+	receive_ping(game);
+	expect_nothing(game);
+	assert_true(engine_end_waits(&game->fixture->engine));
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_false(engine_end_waits(&game->fixture->engine));
+}
+
+static void a_nak_does_not_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	expect_nothing(game);
+	game->messages += 2;
+	receive_ping(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_true(rnic_syndrome_kind(game->fixture->sent.packet.aeth.syndrome) ==
+		    RNIC_SYNDROME_NAK);
+	expect_nothing(game);
+}
+
+/* The peer has not got the ACK that left behind the answer. */
+static void a_message_that_comes_again_is_acknowledged_at_once(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	send_pong(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	receive_ping(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	expect_nothing(game);
+}
+
+static void a_read_brings_the_ack_along(void **state)
+{
+	struct ping_pong *game = *state;
+	struct rnic_packet read = fixture_packet(game->fixture, RNIC_OPERATION_READ_REQUEST,
+						 RNIC_POSITION_ONLY, PSN + game->messages + 1);
+
+	read.reth = (struct rnic_reth){FIXTURE_IOVA, game->fixture->mr.key, 8};
+	receive_ping(game);
+	expect_nothing(game);
+	fixture_receive(game->fixture, &read);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	expect_next(game, RNIC_OPERATION_READ_RESPONSE);
+	expect_nothing(game);
+}
+
+static void a_slow_program_makes_nobody_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	for (uint32_t i = 0; i < 2 * LIMIT_ACK_REPLIES; i++)
+		play_round(game, LIMIT_ACK_WAIT_NS + US);
+}
+
+static void a_stream_makes_nobody_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	for (uint32_t i = 0; i < 4 * LIMIT_ACK_REPLIES; i++) {
+		receive_ping(game);
+		expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+		if (i % 2 == 1)
+			send_pong(game);
+		game->messages++;
+	}
+}
+
+static void a_queue_pair_that_goes_takes_the_wait_along(void **state)
+{
+	struct ping_pong *game = *state;
+	const struct rnic_qp_attributes reset = {.state = RNIC_QP_STATE_RESET};
+
+	receive_ping(game);
+	expect_nothing(game);
+	assert_int_equal(qp_modify(game->fixture->qp, &reset, RNIC_QP_ATTR_STATE), 0);
+	assert_true(delayed_acknowledgement_next_ns(&game->fixture->engine) == UINT64_MAX);
+	expect_nothing(game);
+}
+
+int main(void)
+{
+#define WITH_PING_PONG(test) cmocka_unit_test_setup_teardown(test, set_up_ping_pong, tear_down)
+#define WITHOUT(test)	     cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		WITH_PING_PONG(the_ack_leaves_behind_the_answer),
+		WITH_PING_PONG(the_ack_leaves_behind_all_answers),
+		WITH_PING_PONG(one_ack_stands_for_two_messages),
+		WITH_PING_PONG(the_wait_ends),
+		WITH_PING_PONG(a_wait_in_vain_is_the_last),
+		WITH_PING_PONG(the_owner_ends_the_wait),
+		WITH_PING_PONG(a_nak_does_not_wait),
+		WITH_PING_PONG(a_message_that_comes_again_is_acknowledged_at_once),
+		WITH_PING_PONG(a_read_brings_the_ack_along),
+		WITH_PING_PONG(a_queue_pair_that_goes_takes_the_wait_along),
+		WITHOUT(a_slow_program_makes_nobody_wait),
+		WITHOUT(a_stream_makes_nobody_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
