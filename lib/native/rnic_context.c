@@ -87,6 +87,17 @@ static struct rnic_fork_entry contexts_fork_entry = {
 	.in_child = contexts_after_fork_in_child,
 };
 
+/* A peer waits for the acknowledgement of the last message, whatever the program does then. */
+static void __attribute__((destructor)) contexts_end_waits(void)
+{
+	if (pthread_mutex_trylock(&contexts_lock) != 0)
+		return;
+	for (struct rnic_context *context = contexts; context != NULL; context = context->next)
+		if (context->direct != NULL)
+			context->direct_calls->end_waits(context->direct);
+	pthread_mutex_unlock(&contexts_lock);
+}
+
 static void contexts_add(struct rnic_context *context)
 {
 	pthread_mutex_lock(&contexts_lock);

@@ -100,6 +100,10 @@ static void yield_or_wait(const struct rnic_cq *cq)
 	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
 }
 
+/*
+ * A caller with the device inside its program is the one that receives: it sleeps behind bulk
+ * traffic, where the next turn then finds more, and when nothing has come for long.
+ */
 static void let_others_run(const struct rnic_cq *cq)
 {
 	const bool is_bulk = rnic_index_load(&cq->context->status->is_bulk) != 0;
@@ -108,6 +112,8 @@ static void let_others_run(const struct rnic_cq *cq)
 		return;
 	if (is_bulk || poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
 		futex_wait(cq);
+	else if (cq->context->direct != NULL)
+		sched_yield();
 	else
 		yield_or_wait(cq);
 }

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_3
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_3"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_4
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_4"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
@@ -74,6 +74,12 @@ struct rnic_direct_device {
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);
+
+	/*
+	 * The program exits: sends what waits for company. Does nothing while another thread is in
+	 * a call, which may be the one that exits from a signal handler.
+	 */
+	void (*end_waits)(struct rnic_direct *device);
 
 	/* A thread forks. No other call comes between, and none in the child afterwards. */
 	void (*fork)(struct rnic_direct *device, enum rnic_direct_fork phase);

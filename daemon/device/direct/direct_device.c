@@ -254,5 +254,6 @@ const struct rnic_direct_device RNIC_DIRECT_SYMBOL __attribute__((visibility("de
 	.poll = direct_device_poll,
 	.await = direct_device_await,
 	.serve = direct_device_serve,
+	.end_waits = direct_device_end_waits,
 	.fork = direct_device_fork,
 };

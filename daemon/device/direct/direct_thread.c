@@ -10,11 +10,29 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DIRECT_MISSES	   2 /* arrivals after a lease, before the thread keeps watch */
-#define DIRECT_SPIN_NS	   (50 * RNIC_NS_PER_US) /* polling after the last activity */
-#define DIRECT_STACK_BYTES (512 * 1024)
+#define DIRECT_MISSES	     2 /* arrivals after a lease, before the thread keeps watch */
+#define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US)
+#define DIRECT_LOCK_LOOKS    8
+#define DIRECT_STACK_BYTES   (512 * 1024)
+
+/*
+ * Takes the lock when it is free. A thread of the program that has the lock takes a turn, and need
+ * not wake this one for it: so this one looks again a little later.
+ */
+static void direct_lock_of_thread(struct rnic_direct *device)
+{
+	const struct timespec pause = {.tv_nsec = DIRECT_LOCK_PAUSE_NS};
+
+	for (unsigned i = 0; i < DIRECT_LOCK_LOOKS; i++) {
+		if (pthread_mutex_trylock(&device->lock) == 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	pthread_mutex_lock(&device->lock);
+}
 
 /* Whether the program takes the turns, and no post has waited too long for one. */
 static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
@@ -42,7 +60,7 @@ static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
 		direct_arm(device, now_ns);
 	pthread_mutex_unlock(&device->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
-	pthread_mutex_lock(&device->lock);
+	direct_lock_of_thread(device);
 	device->is_leased = false;
 	wake_timer_take(&device->lease_timer);
 }
@@ -65,7 +83,7 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 		card_writer_refresh(&device->process.card, device->half, now_ns);
 		pthread_mutex_unlock(&device->lock);
 		epoll_wait(device->epoll_fd, &event, 1, -1);
-		pthread_mutex_lock(&device->lock);
+		direct_lock_of_thread(device);
 		device->has_news = true;
 		is_asleep = true;
 	}
@@ -74,11 +92,12 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 }
 
 /* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
-static void direct_note_arrivals(struct rnic_direct *device, bool has_received, bool after_lease)
+static void direct_note_arrivals(struct rnic_direct *device, bool has_received, bool after_lease,
+				 uint64_t now_ns)
 {
 	if (device->is_watching) {
 		if (has_received)
-			device->takes = 0;
+			direct_note_arrival_in_watch(device, now_ns);
 	} else if (after_lease) {
 		device->misses = has_received ? device->misses + 1 : 0;
 		if (device->misses >= DIRECT_MISSES) {
@@ -112,7 +131,7 @@ static bool direct_step(struct rnic_direct *device, bool after_lease, uint64_t n
 	const bool has_received = direct_turn_receives(device, now_ns);
 	const bool is_active = device->active_ns == now_ns;
 
-	direct_note_arrivals(device, has_received, after_lease);
+	direct_note_arrivals(device, has_received, after_lease, now_ns);
 	if (direct_should_look(device, has_received, now_ns) && direct_look(device, now_ns))
 		device->active_ns = now_ns;
 	if (is_active)
@@ -140,7 +159,7 @@ static void *direct_run(void *context)
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
 			direct_yield(device);
-		pthread_mutex_lock(&device->lock);
+		direct_lock_of_thread(device);
 		direct_let_others_in(device);
 	}
 	pthread_mutex_unlock(&device->lock);

@@ -11,9 +11,24 @@
 #define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
 #define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
 #define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
-#define DIRECT_TAKES	   16 /* turns of the program that receive, before there are leases again */
+#define DIRECT_TAKES	   16 /* arrivals that the program meets, before there are leases again */
+#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* between two turns of a program that polls */
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
+
+/*
+ * Tries for as long as a turn takes: to sleep in the kernel and be woken takes longer. The holder
+ * may need this processor.
+ */
+static bool direct_try_lock(struct rnic_direct *device)
+{
+	for (unsigned i = 0; i < DIRECT_YIELDS; i++) {
+		if (pthread_mutex_trylock(&device->lock) == 0)
+			return true;
+		sched_yield();
+	}
+	return false;
+}
 
 /*
  * A mutex goes to the first thread that asks. While datagrams arrive, the device's thread asks
@@ -23,7 +38,8 @@
 void direct_take_lock(struct rnic_direct *device)
 {
 	atomic_fetch_add_explicit(&device->waiting, 1, memory_order_relaxed);
-	pthread_mutex_lock(&device->lock);
+	if (!direct_try_lock(device))
+		pthread_mutex_lock(&device->lock);
 	atomic_fetch_sub_explicit(&device->waiting, 1, memory_order_relaxed);
 }
 
@@ -199,15 +215,25 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 	return is_served;
 }
 
+void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (now_ns - device->polled_ns > DIRECT_POLLING_NS) {
+		device->takes /= 2;
+	} else if (++device->takes >= DIRECT_TAKES) {
+		device->is_watching = false;
+		device->misses = 0;
+		direct_give_lease(device, now_ns);
+	}
+}
+
 /* A turn of a thread of the program, which goes on taking turns. */
 static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 {
 	const bool has_received = direct_turn_receives(device, now_ns);
 
-	if (device->is_watching && has_received && ++device->takes >= DIRECT_TAKES) {
-		device->is_watching = false;
-		device->misses = 0;
-	}
+	device->polled_ns = now_ns;
+	if (device->is_watching && has_received)
+		direct_note_arrival_in_watch(device, now_ns);
 	if (!device->is_watching)
 		direct_give_lease(device, now_ns);
 	if (direct_should_look(device, has_received, now_ns))
@@ -306,4 +332,15 @@ void direct_device_serve(struct rnic_direct *device)
 		direct_arm(device, now_ns);
 	}
 	direct_unlock(device, cancellation);
+}
+
+void direct_device_end_waits(struct rnic_direct *device)
+{
+	if (pthread_mutex_trylock(&device->lock) != 0)
+		return;
+	if (device->is_open) {
+		direct_turn(device, clock_now_ns());
+		device_half_end_waits(device->half);
+	}
+	pthread_mutex_unlock(&device->lock);
 }

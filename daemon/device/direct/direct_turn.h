@@ -6,12 +6,13 @@
  * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
  * The device's thread sleeps while the lease holds, so that the two do not compete for what
  * arrives. Where a program waits for bytes in its memory instead, it takes no turns, and arrivals
- * wait for the end of the lease: after a few of them the thread keeps watch, until the program
- * receives by its own turns again. The thread sleeps on the descriptors only after it has asked to
+ * wait for the end of the lease: after a few of them the thread keeps watch, until a program that
+ * polls meets most arrivals again. The thread sleeps on the descriptors only after it has asked to
  * be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
- * and on its event, and what arrives wakes one thread. The device's thread sleeps as long. Further
+ * and on its event, and what arrives wakes one thread. Where waits are short, it polls for a moment
+ * first. The device's thread sleeps as long. Further
  * threads that wait for events are bystanders: they sleep on their events alone. Beside them there
  * is no lease, for nobody else would take the turns that they wait for.
  *
@@ -43,6 +44,7 @@
 #define DIRECT_POST_NS	(20 * RNIC_NS_PER_US) /* that a post waits for others at most */
 #define DIRECT_PUNCTUAL 64 /* turns in time, before a post may wait for the lease */
 #define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
+#define DIRECT_SPIN_NS	(50 * RNIC_NS_PER_US)  /* of polling before a sleep */
 #define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
 /* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
@@ -65,11 +67,14 @@ struct rnic_direct {
 	struct rnic_yield_backoff backoff; /* of `thread`, which alone uses it */
 
 	/* Who takes the turns. */
-	uint64_t lease_ns;   /* until then the program does */
-	uint32_t misses;     /* turns after a lease that received, in a row */
-	uint32_t takes;	     /* turns of the program that received while the thread keeps watch */
-	bool is_watching;    /* the thread keeps watch: there are no leases */
-	bool has_waiter;     /* a thread of the program waits for an event and takes the turns */
+	uint64_t lease_ns;  /* until then the program does */
+	uint32_t misses;    /* turns after a lease that received, in a row */
+	uint32_t takes;	    /* in a watch: arrivals that a polling program met, fewer with others */
+	uint64_t polled_ns; /* time of the program's latest turn */
+	bool is_watching;   /* the thread keeps watch: there are no leases */
+	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
+	uint64_t waited_ns; /* how long the latest waiter has waited */
+	struct rnic_yield_backoff wait_backoff; /* of waiters that poll */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
 	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
 
@@ -106,6 +111,7 @@ void direct_unlock(struct rnic_direct *device, int cancellation);
 void direct_device_turn(struct rnic_direct *device, unsigned post);
 void direct_device_poll(struct rnic_direct *device);
 void direct_device_serve(struct rnic_direct *device);
+void direct_device_end_waits(struct rnic_direct *device);
 int direct_device_await(struct rnic_direct *device, int fd);
 
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
@@ -125,6 +131,12 @@ void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
 /* Leaves the turns to the program for a while, where none of its threads waits for an event. */
 void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
+
+/*
+ * Datagrams came while the thread keeps watch. The watch ends when the program has long been there
+ * to receive, by turns that follow one another.
+ */
+void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns);
 
 /* Runs a turn. The second one returns whether datagrams came. */
 void direct_turn(struct rnic_direct *device, uint64_t now_ns);

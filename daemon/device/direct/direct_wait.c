@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread of the program that waits for an event, and takes the turns until it comes. */
+/* A thread of the program that waits for an event, and takes the turns until the event comes. */
 #include "device/direct/direct_turn.h"
 
 #include "base/bits.h"
@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+
+#define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
 
 static bool direct_is_ready(int fd)
 {
@@ -117,9 +119,29 @@ static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancel
 	return result == 0 && wakes[1].revents != 0 ? 1 : result;
 }
 
+/*
+ * A wake-up takes longer than a peer that answers at once. So a thread whose last wait was short
+ * polls for a moment before it sleeps, unless another thread computes on its processor.
+ */
+static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_ns, uint64_t now_ns)
+{
+	return device->waited_ns < DIRECT_SHORT_WAIT_NS && now_ns - began_ns < DIRECT_SPIN_NS &&
+	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
+}
+
+static int direct_spin_for_event(struct rnic_direct *device, int fd, uint64_t now_ns)
+{
+	pthread_mutex_unlock(&device->lock);
+	sched_yield();
+	direct_take_lock(device);
+	rnic_yield_backoff_note(&device->wait_backoff, now_ns, clock_now_ns());
+	return direct_is_ready(fd);
+}
+
 /* Takes turns until `fd` is readable, and sleeps on `fd` when there is nothing to do. */
 static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 {
+	const uint64_t began_ns = clock_now_ns();
 	int result = 0;
 
 	device->has_waiter = true;
@@ -132,10 +154,13 @@ static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 			direct_look(device, now_ns);
 		if (device->active_ns == now_ns)
 			result = direct_is_ready(fd);
+		else if (direct_should_spin(device, began_ns, now_ns))
+			result = direct_spin_for_event(device, fd, now_ns);
 		else
 			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
 		direct_let_others_in(device);
 	}
+	device->waited_ns = clock_now_ns() - began_ns;
 	direct_stop_waiting(device);
 	return result < 0 ? result : 0;
 }
@@ -156,11 +181,24 @@ static int direct_stand_by(struct rnic_direct *device, int fd, int cancellation)
 	return result;
 }
 
+/* Gives what the program has posted its turn: events that are there may keep it busy for long. */
+static void direct_turn_posts(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device->posts == 0)
+		return;
+	direct_turn(device, now_ns);
+	direct_arm(device, now_ns);
+}
+
 static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
 {
 	const bool blocks = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
 	const uint64_t now_ns = clock_now_ns();
 
+	if (blocks && direct_is_ready(fd)) {
+		direct_turn_posts(device, now_ns);
+		return 0;
+	}
 	if (blocks && !device->has_waiter)
 		return direct_wait(device, fd, cancellation);
 	/* Where the call does not block, the caller is about to sleep elsewhere. */

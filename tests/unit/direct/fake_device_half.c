@@ -11,6 +11,8 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 {
 	(void)half;
 	(void)now_ns;
+	fake_device_half.turns++;
+	fake_device_half.received += fake_device_half.arrivals;
 	if (fake_device_half.later_deadline_ns != 0)
 		fake_device_half.next_deadline_ns = fake_device_half.later_deadline_ns;
 	return false;
@@ -25,7 +27,7 @@ uint64_t device_half_next_deadline_ns(const struct device_half *half)
 uint64_t device_half_received_datagrams(const struct device_half *half)
 {
 	(void)half;
-	return 0;
+	return fake_device_half.received;
 }
 
 bool device_half_has_work(const struct device_half *half)
@@ -44,6 +46,12 @@ bool device_half_prepare_sleep(struct device_half *half)
 {
 	(void)half;
 	return true;
+}
+
+void device_half_end_waits(struct device_half *half)
+{
+	(void)half;
+	fake_device_half.ended_waits++;
 }
 
 void device_half_note_sleep(struct device_half *half)

@@ -11,6 +11,10 @@
 struct fake_device_half {
 	uint64_t next_deadline_ns;  /* UINT64_MAX: none */
 	uint64_t later_deadline_ns; /* what a turn leaves there; 0: as it is */
+	uint32_t arrivals;	    /* of datagrams, in each turn */
+	uint32_t received;
+	uint32_t turns;
+	uint32_t ended_waits;
 };
 
 extern struct fake_device_half fake_device_half;

@@ -108,6 +108,93 @@ static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
 }
 
+/* --- a watch of the device's thread ----------------------------------------------------------- */
+
+/* So many turns of a program that polls, each of which meets an arrival. */
+static void poll_with_arrivals(struct rnic_direct *device, unsigned times)
+{
+	fake_device_half.arrivals = 1;
+	for (unsigned i = 0; i < times; i++) {
+		clock_ns += RNIC_NS_PER_US;
+		direct_device_poll(device);
+	}
+}
+
+/* A datagram comes long after the program has polled, and the device's thread receives it. */
+static void miss_an_arrival(struct rnic_direct *device)
+{
+	clock_ns += RNIC_NS_PER_MS;
+	direct_note_arrival_in_watch(device, clock_ns);
+}
+
+static void a_watch_ends_where_the_program_polls(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->is_watching = true;
+	poll_with_arrivals(device, 15);
+	assert_true(device->is_watching);
+	poll_with_arrivals(device, 1);
+	assert_false(device->is_watching);
+	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
+}
+
+/* The thread is faster now and then, but the program would have received. */
+static void what_the_thread_takes_from_a_polling_program_counts(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->is_watching = true;
+	fake_device_half.arrivals = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		clock_ns += RNIC_NS_PER_US;
+		direct_device_poll(device);
+		direct_note_arrival_in_watch(device, clock_ns);
+	}
+	assert_false(device->is_watching);
+}
+
+static void a_watch_lasts_where_every_other_arrival_is_missed(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->is_watching = true;
+	for (unsigned i = 0; i < 100; i++) {
+		poll_with_arrivals(device, 1);
+		miss_an_arrival(device);
+	}
+	assert_true(device->is_watching);
+	poll_with_arrivals(device, 14);
+	miss_an_arrival(device);
+	assert_true(device->is_watching);
+	poll_with_arrivals(device, 16);
+	assert_false(device->is_watching);
+}
+
+/* --- the program's exit ----------------------------------------------------------------------- */
+
+static void an_exit_sends_what_waits(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_two(device);
+	direct_device_end_waits(device);
+	assert_int_equal(device->posts, 0);
+	assert_int_equal(fake_device_half.ended_waits, 1);
+}
+
+/* The program exits from a signal handler, in the midst of a turn. */
+static void an_exit_within_a_turn_sends_nothing(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	pthread_mutex_lock(&device->lock);
+	direct_device_end_waits(device);
+	pthread_mutex_unlock(&device->lock);
+	assert_int_equal(fake_device_half.turns, 0);
+	assert_int_equal(fake_device_half.ended_waits, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +204,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_program_that_was_late_once_begins_anew, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_watch_lasts_where_every_other_arrival_is_missed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_exit_sends_what_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_exit_within_a_turn_sends_nothing, set_up,
 						tear_down),
 	};
 

@@ -58,6 +58,7 @@ static int set_up(void **state)
 	assert_int_equal(wake_timer_open(&device->lease_timer), 0);
 	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	device->is_open = true;
+	device->waited_ns = FAR_NS;
 	channel_open(&fixture.first);
 	channel_open(&fixture.second);
 	*state = &fixture;
@@ -102,9 +103,21 @@ static void a_wait_that_ends_at_once_arms_the_timer(void **state)
 	struct fixture *f = *state;
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 
+	f->device.posts = 1;
 	channel_signal(&f->first);
 	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+	assert_int_equal(f->device.posts, 0);
 	assert_true(f->device.timer.armed_ns <= deadline_ns);
+}
+
+/* The caller finds its event and is back before a turn is needed. */
+static void a_wait_that_ends_at_once_takes_no_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	channel_signal(&f->first);
+	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+	assert_int_equal(fake_device_half.turns, 0);
 }
 
 static void a_wait_beside_another_arms_the_timer(void **state)
@@ -113,6 +126,7 @@ static void a_wait_beside_another_arms_the_timer(void **state)
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 
 	f->device.has_waiter = true;
+	f->device.posts = 1;
 	channel_signal(&f->first);
 	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
 	assert_true(f->device.timer.armed_ns <= deadline_ns);
@@ -217,12 +231,53 @@ static void a_cancelled_bystander_leaves(void **state)
 	waiter_finish(&first);
 }
 
+/* --- polling before a sleep ------------------------------------------------------------------- */
+
+static void after_a_long_wait_a_thread_sleeps_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+
+	waiter_start(&waiter, f, &f->first, 0);
+	assert_int_equal(fake_device_half.turns, 1);
+	waiter_finish(&waiter);
+}
+
+/* Before it sleeps, a thread arms the timer for the deadline. */
+static bool is_asleep(struct rnic_direct *device)
+{
+	bool is;
+
+	pthread_mutex_lock(&device->lock);
+	is = device->timer.armed_ns != UINT64_MAX;
+	pthread_mutex_unlock(&device->lock);
+	return is;
+}
+
+/* The thread takes turns though nothing comes, and sleeps then. */
+static void after_a_short_wait_a_thread_polls_first(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+
+	a_turn_leaves_a_deadline();
+	f->device.waited_ns = 0;
+	waiter_start(&waiter, f, &f->first, 0);
+	while (!is_asleep(&f->device))
+		sched_yield();
+	assert_true(fake_device_half.turns > 1);
+	waiter_finish(&waiter);
+	assert_true(f->device.waited_ns >= DIRECT_SPIN_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_wait_that_does_not_block_arms_the_timer, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_wait_that_ends_at_once_arms_the_timer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_that_ends_at_once_takes_no_turn, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_wait_beside_another_arms_the_timer, set_up,
 						tear_down),
@@ -231,6 +286,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_lease_puts_off_no_deadline_of_a_waiter, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_cancelled_bystander_leaves, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(after_a_long_wait_a_thread_sleeps_at_once, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(after_a_short_wait_a_thread_polls_first, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
