@@ -6,7 +6,8 @@
 #   namespace 0                                     emulated machine
 #   rnicd 10.77.0.1, fd77::1   tap0 ----- eth0   rxe0 10.77.0.2, fd77::2
 #
-# The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire.
+# The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire. Where the
+# build has it, the cases on a good wire run with the device inside the program, too.
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
@@ -32,22 +33,22 @@ check_faults() {
 	esac
 }
 
-# run_stage NAME OPTIONS
+# run_stage NAME OPTIONS [OPTION OF RNIC-RUN]
 run_stage() {
 	local name=$1 start=$SECONDS
-	echo "# $name"
+	echo "# $name ${3:-}"
 	# shellcheck disable=SC2086 # the options are words
 	daemon_start 0 --netdev tap0 $2 ${RNIC_RXE_OPTIONS:-}
 	# In the background, so that a signal ends this script at once and that with it.
 	python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
 		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
 		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon \
-		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
+		--socket "${side_socket[0]}" ${3:+"$3"} "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
 	own $!
 	if wait $!; then
-		pass "$name ($((SECONDS - start)) s)"
+		pass "$name ${3:-} ($((SECONDS - start)) s)"
 	else
-		fail "$name ($((SECONDS - start)) s)" "$WORK/errors"
+		fail "$name ${3:-} ($((SECONDS - start)) s)" "$WORK/errors"
 	fi
 	[ -n "${RNIC_RXE_CASES:-}" ] || check_faults "$name"
 	daemon_finish 0
@@ -62,15 +63,26 @@ ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
 on 0 ip link set lo up
 guest_start "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
 
+guest_lives() {
+	is_running "$guest_pid" && return
+	fail "the guest lives" "$WORK/console"
+	return 1
+}
+
 while IFS=: read -r name options; do
 	# shellcheck disable=SC2053 # a pattern
 	[[ $name == ${RNIC_RXE_STAGES:-*} ]] || continue
 	run_stage "$name" "$options" </dev/null
-	if ! is_running "$guest_pid"; then
-		fail "the guest lives" "$WORK/console"
-		break
-	fi
+	guest_lives || break
 done < <(python3 "$here/rxe_run.py" --list ${LONG:+--long})
+if [ -e "$BUILD/lib/librnic-direct.so" ]; then
+	for name in transfers failures scenarios; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ "$name --direct" == ${RNIC_RXE_STAGES:-*} ]] || continue
+		run_stage "$name" "" --direct
+		guest_lives || break
+	done
+fi
 end_process "$guest_pid"
 wait "$guest_pid"
 test_finish
