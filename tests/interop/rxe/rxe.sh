@@ -6,8 +6,8 @@
 #   namespace 0                                     emulated machine
 #   rnicd 10.77.0.1, fd77::1   tap0 ----- eth0   rxe0 10.77.0.2, fd77::2
 #
-# The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire. Where the
-# build has it, the cases on a good wire run with the device inside the program, too.
+# The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire. The
+# cases on a good wire also run with the device inside the program, where the build has that.
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
@@ -42,8 +42,8 @@ run_stage() {
 	# In the background, so that a signal ends this script at once and that with it.
 	python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
 		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
-		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon \
-		--socket "${side_socket[0]}" ${3:+"$3"} "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
+		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon ${3:+"$3"} \
+		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
 	own $!
 	if wait $!; then
 		pass "$name ${3:-} ($((SECONDS - start)) s)"
