@@ -213,7 +213,7 @@ struct device_half *device_half_open(const struct device_half_config *config, ui
 
 void device_half_end_waits(struct device_half *half)
 {
-	data_path_end_waits(&half->path, half->sessions.now_ns);
+	data_path_end_waits(&half->path, false, half->sessions.now_ns);
 }
 
 void device_half_close(struct device_half *half)
@@ -347,7 +347,7 @@ bool device_half_has_work(const struct device_half *half)
 
 bool device_half_prepare_sleep(struct device_half *half)
 {
-	device_half_end_waits(half);
+	data_path_end_waits(&half->path, true, half->sessions.now_ns);
 	session_turn_announce_sleep(&half->sessions);
 	return session_turn_take_work(&half->sessions) == 0 &&
 	       !session_turn_has_work(&half->sessions) &&

@@ -87,7 +87,7 @@ static struct rnic_fork_entry contexts_fork_entry = {
 	.in_child = contexts_after_fork_in_child,
 };
 
-/* A peer waits for the acknowledgement of the last message, whatever the program does then. */
+/* The peer of a program that exits still waits for the acknowledgement of the last message. */
 static void __attribute__((destructor)) contexts_end_waits(void)
 {
 	if (pthread_mutex_trylock(&contexts_lock) != 0)

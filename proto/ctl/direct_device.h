@@ -76,8 +76,8 @@ struct rnic_direct_device {
 	void (*serve)(struct rnic_direct *device);
 
 	/*
-	 * The program exits: sends what waits for company. Does nothing while another thread is in
-	 * a call, which may be the one that exits from a signal handler.
+	 * The program exits: sends what waits for company. Gives up where the device's lock does
+	 * not come free, as when a signal handler exits in the midst of a call.
 	 */
 	void (*end_waits)(struct rnic_direct *device);
 

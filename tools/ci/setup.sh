@@ -287,11 +287,14 @@ may_move() {
 # end_started: ends the devices of a call that fails, or that a signal ends, before it has them all.
 # The last one may be a child that is no daemon yet, and may have no file with its number.
 end_started() {
-	local status=$? i child
+	local status=$? i child deadline=$((SECONDS + END_SECONDS))
 	trap - EXIT
 	for child in $(jobs -p); do kill -TERM "$child" 2>/dev/null || true; done
 	for i in "${started[@]}"; do stop_device "$i"; done
-	wait
+	while [ -n "$(jobs -rp)" ]; do
+		[ $SECONDS -lt $deadline ] || kill -KILL "$(jobs -rp | head -n 1)" || true
+		sleep 0.1
+	done
 	exit $status
 }
 

@@ -15,7 +15,7 @@
 
 #define DIRECT_MISSES	     2 /* arrivals after a lease, before the thread keeps watch */
 #define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US)
-#define DIRECT_LOCK_LOOKS    8
+#define DIRECT_LOCK_LOOKS    2
 #define DIRECT_STACK_BYTES   (512 * 1024)
 
 /*

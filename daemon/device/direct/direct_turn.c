@@ -336,11 +336,15 @@ void direct_device_serve(struct rnic_direct *device)
 
 void direct_device_end_waits(struct rnic_direct *device)
 {
-	if (pthread_mutex_trylock(&device->lock) != 0)
-		return;
-	if (device->is_open) {
-		direct_turn(device, clock_now_ns());
-		device_half_end_waits(device->half);
+	int cancellation;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	if (direct_try_lock(device)) {
+		if (device->is_open) {
+			direct_turn(device, clock_now_ns());
+			device_half_end_waits(device->half);
+		}
+		pthread_mutex_unlock(&device->lock);
 	}
-	pthread_mutex_unlock(&device->lock);
+	pthread_setcancelstate(cancellation, NULL);
 }

@@ -129,12 +129,16 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
 }
 
-static int direct_spin_for_event(struct rnic_direct *device, int fd, uint64_t now_ns)
+static int direct_spin_for_event(struct rnic_direct *device, int fd)
 {
+	const uint64_t began_ns = clock_now_ns();
+	uint64_t ended_ns;
+
 	pthread_mutex_unlock(&device->lock);
 	sched_yield();
+	ended_ns = clock_now_ns();
 	direct_take_lock(device);
-	rnic_yield_backoff_note(&device->wait_backoff, now_ns, clock_now_ns());
+	rnic_yield_backoff_note(&device->wait_backoff, began_ns, ended_ns);
 	return direct_is_ready(fd);
 }
 
@@ -155,7 +159,7 @@ static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
 		if (device->active_ns == now_ns)
 			result = direct_is_ready(fd);
 		else if (direct_should_spin(device, began_ns, now_ns))
-			result = direct_spin_for_event(device, fd, now_ns);
+			result = direct_spin_for_event(device, fd);
 		else
 			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
 		direct_let_others_in(device);

@@ -249,6 +249,8 @@ static void device_loop_sleep(struct device_loop *loop, uint64_t now_ns)
 		return;
 	}
 	if (device_half_prepare_sleep(loop->half)) {
+		/* A preparation sends what waited for company. */
+		deadline_ns = device_loop_deadline_ns(loop, now_ns);
 		wake_timer_arm(&loop->wake_timer, deadline_ns, now_ns);
 		device_half_note_sleep(loop->half);
 		card_writer_refresh(&process->card, loop->half, now_ns);

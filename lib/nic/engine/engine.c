@@ -363,13 +363,13 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	}
 	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
 		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
-	delayed_acknowledgement_end_waits(engine, now_ns);
+	delayed_acknowledgement_expire(engine);
 }
 
-bool engine_end_waits(struct engine *engine)
+bool engine_end_waits(struct engine *engine, bool in_vain)
 {
 	if (!list_is_linked(&engine->delayed_acknowledgements))
 		return false;
-	delayed_acknowledgement_end_waits(engine, UINT64_MAX);
+	delayed_acknowledgement_end_waits(engine, in_vain);
 	return true;
 }

@@ -26,6 +26,14 @@ static inline void ready_list_remove(struct qp *qp)
 	list_remove(&qp->ready_node);
 }
 
+/* Puts `qp` at the front, wherever it is. */
+static inline void ready_list_add_first(struct qp *qp)
+{
+	ready_list_remove(qp);
+	list_add(&qp->engine->ready, &qp->ready_node);
+	qp->engine->quantum = 0;
+}
+
 /* The QP whose turn it is, of a list that is not empty. */
 static inline struct qp *ready_list_next(struct engine *engine)
 {

@@ -36,9 +36,9 @@ uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *cont
 	return done + transmit_run(&path->transmit, now_ns);
 }
 
-void data_path_end_waits(struct data_path *path, uint64_t now_ns)
+void data_path_end_waits(struct data_path *path, bool in_vain, uint64_t now_ns)
 {
-	if (engine_end_waits(path->engine))
+	if (engine_end_waits(path->engine, in_vain))
 		transmit_run(&path->transmit, now_ns);
 }
 

@@ -170,12 +170,12 @@ static void the_owner_ends_the_wait(void **state)
 {
 	struct ping_pong *game = *state;
 
-	assert_false(engine_end_waits(&game->fixture->engine));
+	assert_false(engine_end_waits(&game->fixture->engine, false));
 	receive_ping(game);
 	expect_nothing(game);
-	assert_true(engine_end_waits(&game->fixture->engine));
+	assert_true(engine_end_waits(&game->fixture->engine, false));
 	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
-	assert_false(engine_end_waits(&game->fixture->engine));
+	assert_false(engine_end_waits(&game->fixture->engine, false));
 }
 
 static void a_nak_does_not_wait(void **state)
@@ -217,6 +217,73 @@ static void a_read_brings_the_ack_along(void **state)
 	fixture_receive(game->fixture, &read);
 	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
 	expect_next(game, RNIC_OPERATION_READ_RESPONSE);
+	expect_nothing(game);
+}
+
+/* The program has the message; its answer names memory that is not registered. */
+static void an_ack_outlives_an_answer_that_fails(void **state)
+{
+	struct ping_pong *game = *state;
+	struct send_wqe answer = fixture_work(RNIC_WR_SEND, 1, 8);
+	struct rnic_sge sge = fixture_sge(game->fixture, 0, 8);
+
+	sge.lkey ^= 0xff;
+	receive_ping(game);
+	expect_nothing(game);
+	fixture_post(game->fixture, &answer, &sge);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_int_equal(game->fixture->sent.packet.psn.value, PSN + game->messages);
+	assert_int_equal(game->fixture->qp->state, RNIC_QP_STATE_ERR);
+	expect_nothing(game);
+}
+
+static void an_ack_outlives_a_fatal_nak(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	send_pong(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	game->messages++;
+	receive_ping(game);
+	expect_nothing(game);
+	fixture_receive_acknowledge(
+		game->fixture, PSN + game->messages - 1,
+		rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_INVALID_REQUEST));
+	assert_int_equal(game->fixture->qp->state, RNIC_QP_STATE_ERR);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	expect_nothing(game);
+}
+
+/* A peer that has used up its credits can send nothing that the program would answer. */
+static void news_of_credits_do_not_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	send_pong(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	acknowledgement_owe(game->fixture->qp, ACKNOWLEDGEMENT_SYNDROME,
+			    rnic_psn(PSN + game->messages));
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	end_round(game);
+	receive_ping(game);
+	expect_nothing(game);
+}
+
+/* The copy asks for less than the ACK that waits. */
+static void a_copy_ends_the_wait(void **state)
+{
+	struct ping_pong *game = *state;
+
+	receive_ping(game);
+	game->messages++;
+	receive_ping(game);
+	expect_nothing(game);
+	game->messages--;
+	receive_ping(game);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_int_equal(game->fixture->sent.packet.psn.value, PSN + game->messages + 1);
 	expect_nothing(game);
 }
 
@@ -267,6 +334,10 @@ int main(void)
 		WITH_PING_PONG(a_nak_does_not_wait),
 		WITH_PING_PONG(a_message_that_comes_again_is_acknowledged_at_once),
 		WITH_PING_PONG(a_read_brings_the_ack_along),
+		WITH_PING_PONG(an_ack_outlives_an_answer_that_fails),
+		WITH_PING_PONG(an_ack_outlives_a_fatal_nak),
+		WITH_PING_PONG(news_of_credits_do_not_wait),
+		WITH_PING_PONG(a_copy_ends_the_wait),
 		WITH_PING_PONG(a_queue_pair_that_goes_takes_the_wait_along),
 		WITHOUT(a_slow_program_makes_nobody_wait),
 		WITHOUT(a_stream_makes_nobody_wait),

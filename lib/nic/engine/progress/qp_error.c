@@ -6,6 +6,7 @@
 #include "engine/progress/send_completion.h"
 #include "engine/progress/send_position.h"
 #include "engine/qp_state.h"
+#include "engine/reliability/delayed_acknowledgement.h"
 
 #include <assert.h>
 
@@ -26,7 +27,10 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 		config->sink->trouble(config->sink_context, qp);
 }
 
-/* Forgets the queued answers, but for the last one after a failed request, and those before it. */
+/*
+ * Forgets the queued answers, but for the last one after a failed request, those before it, and an
+ * ACK that waits.
+ */
 static void qp_error_stop_responder(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
@@ -35,8 +39,8 @@ static void qp_error_stop_responder(struct qp *qp)
 	responder->has_nak_pending = false;
 	if (responder->has_failed)
 		return;
-	responder->has_acknowledge = false;
 	responder_resources_clear(&responder->resources);
+	responder->has_acknowledge = delayed_acknowledgement_outlives_error(qp);
 }
 
 void qp_enter_error(struct qp *qp, enum verdict verdict)

@@ -4,6 +4,7 @@
 #include "engine/qp_state.h"
 #include "engine/ready_list.h"
 #include "engine/reliability/acknowledgement.h"
+#include "wire/gid.h"
 
 /* Of a new connection `least_replies` is 0. */
 static uint8_t replies_needed(const struct delayed_acknowledgement *delayed)
@@ -36,12 +37,27 @@ static void begin_wait(struct qp *qp)
 	list_add_tail(&engine->delayed_acknowledgements, &delayed->node);
 }
 
-bool delayed_acknowledgement_waits(struct qp *qp)
+/* Packets of a device to itself cost no send. */
+static bool is_peer_own(const struct qp *qp)
+{
+	const struct rnic_path *path = &qp->attributes.path;
+
+	return key_table_find(&qp->engine->qps, qp->attributes.dest_qpn) != NULL &&
+	       rnic_gid_equal(&path->dest_gid, &qp->engine->gids[path->source_gid_index]);
+}
+
+/* Without credits the peer sends nothing that a request could answer. */
+static bool only_tells_of_credits(const struct qp *qp)
+{
+	return rnic_psn_equal(qp->responder.acknowledge_psn, qp->delayed_acknowledgement.sent_psn);
+}
+
+bool delayed_acknowledgement_try_wait(struct qp *qp)
 {
 	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
 
 	if (!is_ping_pong(delayed) || acknowledgement_owes_nak(&qp->responder) ||
-	    qp->state != RNIC_QP_STATE_RTS)
+	    qp->state != RNIC_QP_STATE_RTS || only_tells_of_credits(qp) || is_peer_own(qp))
 		return false;
 	if (delayed->stage == ACKNOWLEDGEMENT_AT_ONCE)
 		begin_wait(qp);
@@ -92,14 +108,12 @@ static void note_ride(struct delayed_acknowledgement *delayed)
 static void note_lone_ack(struct qp *qp)
 {
 	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
-	const struct rnic_psn psn = qp->responder.acknowledge_psn;
 
-	if (delayed->sent_ns != 0 && rnic_psn_equal(psn, delayed->sent_psn))
+	if (delayed->sent_ns != 0 && only_tells_of_credits(qp))
 		return;
 	if (delayed->sent_ns != 0)
 		delayed->replies = 0;
 	delayed->sent_ns = qp->engine->now_ns;
-	delayed->sent_psn = psn;
 }
 
 void delayed_acknowledgement_sent(struct qp *qp)
@@ -110,13 +124,49 @@ void delayed_acknowledgement_sent(struct qp *qp)
 		note_ride(delayed);
 	else
 		note_lone_ack(qp);
+	delayed->sent_psn = qp->responder.acknowledge_psn;
 	delayed->stage = ACKNOWLEDGEMENT_AT_ONCE;
 	list_remove(&delayed->node);
 }
 
+/* The wait is over: the ACK leaves before what others have to send. */
+static void end_wait(struct qp *qp)
+{
+	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
+
+	delayed->stage = ACKNOWLEDGEMENT_DUE;
+	list_remove(&delayed->node);
+	ready_list_add_first(qp);
+}
+
 void delayed_acknowledgement_was_missed(struct qp *qp)
 {
-	qp->delayed_acknowledgement.replies = 0;
+	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
+
+	if (delayed->stage == ACKNOWLEDGEMENT_AT_ONCE) {
+		delayed->replies = 0;
+		return;
+	}
+	note_vain_wait(delayed);
+	end_wait(qp);
+}
+
+bool delayed_acknowledgement_outlives_error(struct qp *qp)
+{
+	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
+
+	if (delayed->stage == ACKNOWLEDGEMENT_AT_ONCE || !qp->responder.has_acknowledge ||
+	    acknowledgement_owes_nak(&qp->responder))
+		return false;
+	delayed->stage = ACKNOWLEDGEMENT_FOLLOWS;
+	ready_list_add(qp);
+	return true;
+}
+
+bool delayed_acknowledgement_is_under_way(const struct qp *qp)
+{
+	return qp->delayed_acknowledgement.stage != ACKNOWLEDGEMENT_AT_ONCE &&
+	       qp->responder.has_acknowledge;
 }
 
 void delayed_acknowledgement_forget(struct qp *qp)
@@ -135,18 +185,29 @@ uint64_t delayed_acknowledgement_next_ns(const struct engine *engine)
 				 ->delayed_acknowledgement.due_ns;
 }
 
-void delayed_acknowledgement_end_waits(struct engine *engine, uint64_t until_ns)
+static struct qp *first_waiting(struct engine *engine)
 {
-	while (delayed_acknowledgement_next_ns(engine) <= until_ns &&
-	       !list_is_empty(&engine->delayed_acknowledgements)) {
-		struct qp *qp = list_first_entry(&engine->delayed_acknowledgements, struct qp,
-						 delayed_acknowledgement.node);
-		struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
+	return list_first_entry(&engine->delayed_acknowledgements, struct qp,
+				delayed_acknowledgement.node);
+}
 
-		if (delayed->stage == ACKNOWLEDGEMENT_WAITS)
-			note_vain_wait(delayed);
-		delayed->stage = ACKNOWLEDGEMENT_DUE;
-		list_remove(&delayed->node);
-		ready_list_add(qp);
-	}
+static void end_first_wait(struct engine *engine, bool in_vain)
+{
+	struct qp *qp = first_waiting(engine);
+
+	if (in_vain && qp->delayed_acknowledgement.stage == ACKNOWLEDGEMENT_WAITS)
+		note_vain_wait(&qp->delayed_acknowledgement);
+	end_wait(qp);
+}
+
+void delayed_acknowledgement_expire(struct engine *engine)
+{
+	while (delayed_acknowledgement_next_ns(engine) <= engine->now_ns)
+		end_first_wait(engine, true);
+}
+
+void delayed_acknowledgement_end_waits(struct engine *engine, bool in_vain)
+{
+	while (!list_is_empty(&engine->delayed_acknowledgements))
+		end_first_wait(engine, in_vain);
 }

@@ -9,9 +9,10 @@
  * the ping-pong has been seen anew, for twice as long as before: two programs that each wait for
  * the other's ACK before they send look like one.
  *
- * NAKs, READ responses and atomic acknowledgements never wait. The peer may ask for an
- * acknowledgement, but sets no time for the answer but its timeout (IBTA 1.4, 9.7.5.1.2), which is
- * LIMIT_LOCAL_ACK_DELAY at least.
+ * NAKs, READ responses and atomic acknowledgements never wait, nor do ACKs of a device to itself.
+ * The peer may ask for an acknowledgement, but sets no time for the answer but its timeout
+ * (IBTA 1.4, 9.7.5.1.2). Where a peer's timeout is shorter than a wait, the request that it sends
+ * again ends the wait.
  */
 #ifndef NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
 #define NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
@@ -22,8 +23,10 @@
 struct engine;
 struct qp;
 
-/* Whether the ACK or NAK that `qp` owes is not to leave now; the first call begins the wait. */
-bool delayed_acknowledgement_waits(struct qp *qp);
+/*
+ * Has the ACK that `qp` owes wait, or wait on. False: the ACK or NAK is to leave now.
+ */
+bool delayed_acknowledgement_try_wait(struct qp *qp);
 
 /* A request of `qp` leaves: an ACK that waits is to leave behind it. */
 void delayed_acknowledgement_request_sent(struct qp *qp);
@@ -34,8 +37,17 @@ bool delayed_acknowledgement_follows(struct qp *qp);
 /* An ACK or NAK of `qp` leaves. */
 void delayed_acknowledgement_sent(struct qp *qp);
 
-/* The peer has sent a request again: it waits for its ACK. */
+/* The peer has sent a request again: it misses its ACK, which leaves at once if it waits. */
 void delayed_acknowledgement_was_missed(struct qp *qp);
+
+/*
+ * `qp` falls into an error. Returns whether an ACK waits, which is to leave yet: the program has
+ * the message that the ACK is for.
+ */
+bool delayed_acknowledgement_outlives_error(struct qp *qp);
+
+/* Whether an ACK waits, or is about to leave after a wait. */
+bool delayed_acknowledgement_is_under_way(const struct qp *qp);
 
 /* Forgets the wait, and that there was a ping-pong. */
 void delayed_acknowledgement_forget(struct qp *qp);
@@ -43,7 +55,10 @@ void delayed_acknowledgement_forget(struct qp *qp);
 /* When the first wait ends; UINT64_MAX: no ACK waits. */
 uint64_t delayed_acknowledgement_next_ns(const struct engine *engine);
 
-/* The ACKs whose wait ends by `until_ns` leave with the next engine_transmit(). */
-void delayed_acknowledgement_end_waits(struct engine *engine, uint64_t until_ns);
+/* The ACKs whose wait is over at engine->now_ns leave with the next engine_transmit(). */
+void delayed_acknowledgement_expire(struct engine *engine);
+
+/* So do all that wait. `in_vain`: as if no request had come in time. */
+void delayed_acknowledgement_end_waits(struct engine *engine, bool in_vain);
 
 #endif

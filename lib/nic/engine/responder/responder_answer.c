@@ -246,7 +246,8 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	/* Nothing is acknowledged before its placement, nor read before earlier writes are placed.
 	 */
 	placement_run(engine);
-	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed)
+	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed &&
+	    !delayed_acknowledgement_is_under_way(qp))
 		return false;
 	responder_resource = responder_resources_next_pending(&responder->resources);
 	if (responder_resource != NULL &&
@@ -260,7 +261,7 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 		return true;
 	}
 	if (!responder->has_acknowledge ||
-	    (responder_resource == NULL && delayed_acknowledgement_waits(qp)))
+	    (responder_resource == NULL && delayed_acknowledgement_try_wait(qp)))
 		return false;
 	transmit_acknowledge(engine, qp, out);
 	return true;

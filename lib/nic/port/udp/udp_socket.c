@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ARRIVALS_MAX	 32
-#define ASKS_AFTER_QUIET 8
-#define BUFFERS_BYTES	 ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
+#define ARRIVALS_MAX  32
+#define ASK_NS	      UINT64_C(10000) /* after a quiet epoll */
+#define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
 
 struct udp_socket_port {
 	struct port port;
@@ -25,7 +25,7 @@ struct udp_socket_port {
 	uint8_t *buffers;      /* BUFFERS_BYTES, of which only the used ones are touched */
 	uint32_t rotation;     /* moves on with each fetch: the first socket may fill all buffers */
 	struct udp_socket *latest; /* that received; NULL: none has */
-	uint32_t asks; /* that are left: epoll has said lately that no socket has anything */
+	uint64_t quiet_ns; /* when epoll said that no socket has anything; 0: one has since */
 
 	/* arrivals[i] is what headers[i] received into buffer i. */
 	struct udp_arrival arrivals[ARRIVALS_MAX];
@@ -143,12 +143,13 @@ static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock
 
 /*
  * The socket that is asked without asking epoll first; NULL: none. Where there are several, most
- * datagrams come to the one that received the latest. It is asked a few times after epoll has found
- * all quiet, until it has received: the others have their turn.
+ * datagrams come to the one that received the latest. It is asked for a moment after epoll has
+ * found all quiet. Once it has received, the others have their turn.
  */
-static struct udp_socket *socket_to_ask(struct udp_socket_port *self)
+static struct udp_socket *socket_to_ask(struct udp_socket_port *self, uint64_t now_ns)
 {
-	struct udp_socket *sock = self->asks > 0 ? self->latest : NULL;
+	const bool is_quiet = self->quiet_ns != 0 && now_ns - self->quiet_ns < ASK_NS;
+	struct udp_socket *sock = is_quiet ? self->latest : NULL;
 
 	if (self->sockets.count == 1)
 		sock = &self->sockets.sockets[0];
@@ -158,9 +159,9 @@ static struct udp_socket *socket_to_ask(struct udp_socket_port *self)
 }
 
 /* Receives by every readable socket, and notes the sockets that have room again. */
-static void arrivals_fetch(struct udp_socket_port *self)
+static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 {
-	struct udp_socket *asked = socket_to_ask(self);
+	struct udp_socket *asked = socket_to_ask(self, now_ns);
 	struct epoll_event events[UDP_SOCKETS_MAX];
 	int count;
 
@@ -168,12 +169,13 @@ static void arrivals_fetch(struct udp_socket_port *self)
 	self->arrival_next = 0;
 	if (asked != NULL) {
 		socket_receive(self, asked);
-		self->asks = self->arrival_count == 0 && self->asks > 0 ? self->asks - 1 : 0;
+		if (self->arrival_count > 0)
+			self->quiet_ns = 0;
 		return;
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
 	self->port.counters.receive_calls++;
-	self->asks = count == 0 ? ASKS_AFTER_QUIET : 0;
+	self->quiet_ns = count == 0 ? now_ns : 0;
 	self->rotation++;
 	for (int i = 0; i < count; i++) {
 		const struct epoll_event *event =
@@ -198,7 +200,7 @@ static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uin
 	udp_sockets_segmentation(&self->sockets, now_ns);
 	udp_errors_look(&self->sockets, port, now_ns);
 	if (self->arrival_next == self->arrival_count)
-		arrivals_fetch(self);
+		arrivals_fetch(self, now_ns);
 	return udp_arrivals_take(self->arrivals, &self->arrival_next, self->arrival_count, into,
 				 max, &port->counters, now_ns);
 }
