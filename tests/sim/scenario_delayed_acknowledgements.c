@@ -2,7 +2,7 @@
 /*
  * Ping-pongs, in which ACKs wait for the program's next message
  * (engine/reliability/delayed_acknowledgement.h): on good networks and bad ones, with programs that
- * stop answering, and with both ends in one.
+ * stop answering, and with two programs that wait for each other's ACK.
  */
 #include "scenario.h"
 

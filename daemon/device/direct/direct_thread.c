@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -117,14 +116,6 @@ static bool direct_is_spinning(const struct rnic_direct *device, uint64_t now_ns
 	       rnic_yield_backoff_is_returned(&device->backoff, now_ns);
 }
 
-static void direct_yield(struct rnic_direct *device)
-{
-	const uint64_t began_ns = clock_now_ns();
-
-	sched_yield();
-	rnic_yield_backoff_note(&device->backoff, began_ns, clock_now_ns());
-}
-
 /* One step of the thread, under the lock. Returns whether it should let others run. */
 static bool direct_step(struct rnic_direct *device, bool after_lease, uint64_t now_ns)
 {
@@ -158,7 +149,7 @@ static void *direct_run(void *context)
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
-			direct_yield(device);
+			direct_yield(&device->backoff);
 		direct_lock_of_thread(device);
 		direct_let_others_in(device);
 	}

@@ -16,6 +16,14 @@
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
 
+void direct_yield(struct rnic_yield_backoff *backoff)
+{
+	const uint64_t began_ns = clock_now_ns();
+
+	sched_yield();
+	rnic_yield_backoff_note(backoff, began_ns, clock_now_ns());
+}
+
 /*
  * Tries for as long as a turn takes: to sleep in the kernel and be woken takes longer. The holder
  * may need this processor.

@@ -11,10 +11,10 @@
  * be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
- * and on its event, and what arrives wakes one thread. Where waits are short, it polls for a moment
- * first. The device's thread sleeps as long. Further
- * threads that wait for events are bystanders: they sleep on their events alone. Beside them there
- * is no lease, for nobody else would take the turns that they wait for.
+ * and on its event, and what arrives wakes one thread. Where waits are short, the thread polls for
+ * a moment first. The device's thread sleeps as long. Further threads that wait for events are
+ * bystanders: they sleep on their events alone. Beside them there is no lease, for nobody else
+ * would take the turns that they wait for.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
@@ -61,7 +61,7 @@ struct rnic_direct {
 	struct device_process process;
 	struct device_half *half;
 	uint32_t client_id;
-	pthread_mutex_t lock; /* guards all but `waiting`, `backoff` and what never changes */
+	pthread_mutex_t lock; /* guards all but `waiting`, the backoffs and what never changes */
 	atomic_uint waiting;  /* threads of the program that want the lock */
 	pthread_t thread;
 	struct rnic_yield_backoff backoff; /* of `thread`, which alone uses it */
@@ -74,7 +74,7 @@ struct rnic_direct {
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
 	uint64_t waited_ns; /* how long the latest waiter has waited */
-	struct rnic_yield_backoff wait_backoff; /* of waiters that poll */
+	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
 	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
 
@@ -117,6 +117,9 @@ int direct_device_await(struct rnic_direct *device, int fd);
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
 int direct_start_thread(struct rnic_direct *device);
 void direct_stop_thread(struct rnic_direct *device);
+
+/* Yields, without the lock, and notes in `backoff` how long that took. */
+void direct_yield(struct rnic_yield_backoff *backoff);
 
 /* ---- under the lock ---- */
 

@@ -131,14 +131,9 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 
 static int direct_spin_for_event(struct rnic_direct *device, int fd)
 {
-	const uint64_t began_ns = clock_now_ns();
-	uint64_t ended_ns;
-
 	pthread_mutex_unlock(&device->lock);
-	sched_yield();
-	ended_ns = clock_now_ns();
+	direct_yield(&device->wait_backoff);
 	direct_take_lock(device);
-	rnic_yield_backoff_note(&device->wait_backoff, began_ns, ended_ns);
 	return direct_is_ready(fd);
 }
 

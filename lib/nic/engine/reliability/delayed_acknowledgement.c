@@ -175,20 +175,17 @@ void delayed_acknowledgement_forget(struct qp *qp)
 	qp->delayed_acknowledgement = (struct delayed_acknowledgement){0};
 }
 
-uint64_t delayed_acknowledgement_next_ns(const struct engine *engine)
-{
-	const struct list *waits = &engine->delayed_acknowledgements;
-
-	return list_is_empty(waits)
-		       ? UINT64_MAX
-		       : list_first_entry(waits, const struct qp, delayed_acknowledgement.node)
-				 ->delayed_acknowledgement.due_ns;
-}
-
-static struct qp *first_waiting(struct engine *engine)
+static struct qp *first_waiting(const struct engine *engine)
 {
 	return list_first_entry(&engine->delayed_acknowledgements, struct qp,
 				delayed_acknowledgement.node);
+}
+
+uint64_t delayed_acknowledgement_next_ns(const struct engine *engine)
+{
+	return list_is_empty(&engine->delayed_acknowledgements)
+		       ? UINT64_MAX
+		       : first_waiting(engine)->delayed_acknowledgement.due_ns;
 }
 
 static void end_first_wait(struct engine *engine, bool in_vain)

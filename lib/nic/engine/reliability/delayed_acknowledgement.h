@@ -23,9 +23,7 @@
 struct engine;
 struct qp;
 
-/*
- * Has the ACK that `qp` owes wait, or wait on. False: the ACK or NAK is to leave now.
- */
+/* Lets the ACK that `qp` owes wait, or wait on. False: the ACK or NAK is to leave now. */
 bool delayed_acknowledgement_try_wait(struct qp *qp);
 
 /* A request of `qp` leaves: an ACK that waits is to leave behind it. */

@@ -71,7 +71,7 @@ struct delayed_acknowledgement {
 	struct list node; /* in engine->delayed_acknowledgements while the ACK waits or follows */
 	uint64_t due_ns;  /* the end of the wait */
 	uint64_t sent_ns; /* when the last ACK left alone, if no request has left since; else 0 */
-	struct rnic_psn sent_psn; /* of that ACK */
+	struct rnic_psn sent_psn; /* of the last ACK */
 	uint8_t stage;		  /* enum delayed_acknowledgement_stage */
 	uint8_t replies;	  /* ACKs in a row that a request followed soon */
 	uint8_t least_replies;	  /* that make a ping-pong, where waits were in vain */
