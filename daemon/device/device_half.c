@@ -333,6 +333,11 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 	return done > 0;
 }
 
+bool device_half_is_bulk(const struct device_half *half)
+{
+	return half->sessions.is_bulk;
+}
+
 uint64_t device_half_received_datagrams(const struct device_half *half)
 {
 	return half->ports.udp->counters.received_datagrams;

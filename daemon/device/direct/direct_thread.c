@@ -14,23 +14,21 @@
 
 #define DIRECT_MISSES	     2 /* arrivals after a lease, before the thread keeps watch */
 #define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US)
-#define DIRECT_LOCK_LOOKS    2
 #define DIRECT_STACK_BYTES   (512 * 1024)
 
 /*
  * Takes the lock when it is free. A thread of the program that has the lock takes a turn, and need
- * not wake this one for it: so this one looks again a little later.
+ * not wake this one for it: so this one looks again a little later, and rarely after a while.
  */
 static void direct_lock_of_thread(struct rnic_direct *device)
 {
-	const struct timespec pause = {.tv_nsec = DIRECT_LOCK_PAUSE_NS};
+	struct timespec pause = {.tv_nsec = DIRECT_LOCK_PAUSE_NS};
 
-	for (unsigned i = 0; i < DIRECT_LOCK_LOOKS; i++) {
-		if (pthread_mutex_trylock(&device->lock) == 0)
-			return;
+	while (pthread_mutex_trylock(&device->lock) != 0) {
 		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < (long)DIRECT_LEASE_NS)
+			pause.tv_nsec *= 2;
 	}
-	pthread_mutex_lock(&device->lock);
 }
 
 /* Whether the program takes the turns, and no post has waited too long for one. */

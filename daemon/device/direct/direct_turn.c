@@ -243,7 +243,8 @@ static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 	if (device->is_watching && has_received)
 		direct_note_arrival_in_watch(device, now_ns);
 	if (!device->is_watching)
-		direct_give_lease(device, now_ns);
+		direct_give_lease(device,
+				  device_half_is_bulk(device->half) ? clock_now_ns() : now_ns);
 	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
 	direct_arm(device, now_ns);

@@ -12,6 +12,8 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 	(void)half;
 	(void)now_ns;
 	fake_device_half.turns++;
+	if (fake_device_half.in_turn != NULL)
+		fake_device_half.in_turn();
 	fake_device_half.received += fake_device_half.arrivals;
 	if (fake_device_half.later_deadline_ns != 0)
 		fake_device_half.next_deadline_ns = fake_device_half.later_deadline_ns;
@@ -28,6 +30,12 @@ uint64_t device_half_received_datagrams(const struct device_half *half)
 {
 	(void)half;
 	return fake_device_half.received;
+}
+
+bool device_half_is_bulk(const struct device_half *half)
+{
+	(void)half;
+	return fake_device_half.is_bulk;
 }
 
 bool device_half_has_work(const struct device_half *half)

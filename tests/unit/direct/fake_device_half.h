@@ -6,6 +6,7 @@
 #ifndef FAKE_DEVICE_HALF_H
 #define FAKE_DEVICE_HALF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fake_device_half {
@@ -15,6 +16,8 @@ struct fake_device_half {
 	uint32_t received;
 	uint32_t turns;
 	uint32_t ended_waits;
+	bool is_bulk;
+	void (*in_turn)(void); /* what happens during a turn; NULL: nothing */
 };
 
 extern struct fake_device_half fake_device_half;

@@ -111,6 +111,22 @@ static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 /* --- a watch of the device's thread ----------------------------------------------------------- */
 
 /* So many turns of a program that polls, each of which meets an arrival. */
+static void move_much(void)
+{
+	clock_ns += 2 * DIRECT_LEASE_NS;
+}
+
+/* Otherwise the device's thread would be woken in each turn. */
+static void a_lease_outlives_a_long_turn(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	fake_device_half.is_bulk = true;
+	fake_device_half.in_turn = move_much;
+	direct_device_poll(device);
+	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
+}
+
 static void poll_with_arrivals(struct rnic_direct *device, unsigned times)
 {
 	fake_device_half.arrivals = 1;
@@ -205,6 +221,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_lease_outlives_a_long_turn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,

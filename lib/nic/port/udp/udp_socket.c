@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define ARRIVALS_MAX  32
+#define ARRIVALS_BULK 8
+#define BULK_BYTES    16384
 #define ASK_NS	      UINT64_C(10000) /* after a quiet epoll */
 #define BUFFERS_BYTES ((size_t)ARRIVALS_MAX * UDP_ARRIVAL_BYTES_MAX + UDP_ARRIVAL_PHASE_BYTES)
 
@@ -31,6 +33,7 @@ struct udp_socket_port {
 	struct udp_arrival arrivals[ARRIVALS_MAX];
 	uint32_t arrival_count;
 	uint32_t arrival_next;
+	bool is_bulk; /* the latest arrivals had BULK_BYTES or more each, on average */
 	struct mmsghdr headers[ARRIVALS_MAX];
 	struct iovec pieces[ARRIVALS_MAX];
 	union udp_address names[ARRIVALS_MAX];
@@ -115,15 +118,33 @@ static void buffer_prepare(struct udp_socket_port *self, uint32_t i)
 }
 
 /*
+ * How many arrivals to take at a time. Of long ones few: the engine then reads their bytes while
+ * the processor's cache has them, and acknowledges the first ones while the peer sends the next.
+ */
+static uint32_t arrivals_room(const struct udp_socket_port *self)
+{
+	return self->is_bulk ? ARRIVALS_BULK : ARRIVALS_MAX;
+}
+
+static void note_bulk(struct udp_socket_port *self)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < self->arrival_count; i++)
+		bytes += self->arrivals[i].length;
+	self->is_bulk = bytes >= (uint64_t)self->arrival_count * BULK_BYTES;
+}
+
+/*
  * Receives by one socket into the buffers from arrival_count on. An error of the network
  * (udp_errors.h) that the call returns instead loses no datagram, and the socket stays readable.
  */
 static void socket_receive(struct udp_socket_port *self, struct udp_socket *sock)
 {
 	uint32_t first = self->arrival_count;
-	int count;
+	int count = recvmmsg(sock->fd, self->headers + first, arrivals_room(self) - first,
+			     MSG_DONTWAIT, NULL);
 
-	count = recvmmsg(sock->fd, self->headers + first, ARRIVALS_MAX - first, MSG_DONTWAIT, NULL);
 	self->port.counters.receive_calls++;
 	if (count < 0 && errno != EAGAIN)
 		udp_errors_note(&self->sockets);
@@ -169,8 +190,10 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 	self->arrival_next = 0;
 	if (asked != NULL) {
 		socket_receive(self, asked);
-		if (self->arrival_count > 0)
+		if (self->arrival_count > 0) {
 			self->quiet_ns = 0;
+			note_bulk(self);
+		}
 		return;
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
@@ -187,9 +210,11 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 		if ((event->events & EPOLLOUT) != 0 || is_sender(self, sock))
 			room_found(self, sock);
 		if ((event->events & ~(uint32_t)EPOLLOUT) != 0 && !is_sender(self, sock) &&
-		    self->arrival_count < ARRIVALS_MAX)
+		    self->arrival_count < arrivals_room(self))
 			socket_receive(self, sock);
 	}
+	if (self->arrival_count > 0)
+		note_bulk(self);
 }
 
 static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uint32_t max,
