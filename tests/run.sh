@@ -25,9 +25,6 @@
 #                               qemu-user; hostile, and what qemu-user lacks, in an emulated
 #                               machine; on this machine the rings' tests under ThreadSanitizer
 #
-# A build for the suite interop has the device inside programs (-DRNIC_DIRECT=ON). The other builds
-# have not, as releases have not.
-#
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
 # network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
 # exits 1 when anything failed. The last lines are the summary of ctest: the summary of the first
@@ -45,7 +42,7 @@ bench=""
 is_default=1
 
 usage() {
-	sed -n '4,34s/^# \{0,1\}//p' "$0"
+	sed -n '4,31s/^# \{0,1\}//p' "$0"
 }
 
 # choose_part NAME
@@ -320,7 +317,7 @@ run_long() {
 	interop)
 		echo "== interop: more topologies, ports and families, and long amounts"
 		export RNIC_TEST_LONG=1
-		if build interop "$top/build-long" gcc -DRNIC_DIRECT=ON; then
+		if build interop "$top/build-long" gcc; then
 			run_suites interop "$top/build-long" -L interop
 			echo "== order: a program polls what is written, 10^6 times a message"
 			run_suites order "$top/build-long" -R '^test_write_order$'
@@ -362,7 +359,7 @@ main=${stages[0]:-}
 [ -z "$long" ] || run_long "$long"
 if [ -n "$quick" ]; then
 	main=quick
-	if build quick "$top/build" gcc -DRNIC_DIRECT=OFF; then
+	if build quick "$top/build" gcc; then
 		run_suites quick "$top/build" -L 'unit|sim|script|hostile|abi|tidy'
 	fi
 fi
@@ -370,14 +367,14 @@ for compiler in "${compilers[@]}"; do
 	main=$compiler
 	directory=$top/build
 	[ "$compiler" = gcc ] || directory=$top/build-$compiler
-	if build "$compiler" "$directory" "$compiler" -DRNIC_DIRECT=ON; then
+	if build "$compiler" "$directory" "$compiler"; then
 		run_suites "$compiler" "$directory"
 		judge_readme "$compiler"
 	fi
 done
 if [ -n "$rxe" ]; then
 	main=rxe
-	if build rxe "$top/build" gcc -DRNIC_DIRECT=ON; then run_suites rxe "$top/build" -L rxe; fi
+	if build rxe "$top/build" gcc; then run_suites rxe "$top/build" -L rxe; fi
 fi
 if [ -n "$bench" ]; then "$top/tests/bench/run.sh"; fi
 

@@ -5,6 +5,7 @@
 What an installation holds. Libraries for programs have a soname with the major version; the
 drop-ins have rdma-core's, in a folder of their own. No file knows the build tree or the place of
 the installation, and no program or library looks elsewhere for libraries than the system does.
+Where a part of the device inside programs is missing, rnic-run --direct says so.
 """
 
 import argparse
@@ -19,6 +20,7 @@ DROP_INS = {"libibverbs.so.1", "librdmacm.so.1"}
 # Programs are linked with rdma-core's libraries.
 NO_LINKS = {"libibverbs.so", "librdmacm.so"}
 # librdmacm finds the libibverbs of its own folder.
+DIRECT = ("librnic-guard.so", "librnic-direct.so")
 RUNPATHS = {"librdmacm.so.1": "$ORIGIN"}
 
 
@@ -53,6 +55,19 @@ def check_elf(tree, path):
     tree.expect(f"{path.name} looks for libraries in", searched == wanted, searched)
 
 
+def check_direct(tree):
+    """rnic-run starts no daemon for a command whose device cannot run inside."""
+    for name in DIRECT:
+        path = tree.libraries / PRIVATE / name
+        away = path.rename(tree.scratch / name)
+        done = subprocess.run([tree.root / "bin/rnic-run", "--socket", tree.scratch / "sock",
+                               "--direct", "true"], capture_output=True, text=True, check=False)
+        tree.expect(f"rnic-run --direct without {name} says so",
+                    done.returncode == 1 and f"--direct needs {path}" in done.stderr, done)
+        tree.expect(f"without {name} there is no daemon", not (tree.scratch / "sock").exists())
+        away.rename(path)
+
+
 def main():
     _, tree = tree_of_arguments(argparse.ArgumentParser())
     with tree:
@@ -78,6 +93,8 @@ def main():
                 for place in (tree.build, tree.scratch / "destination"):
                     tree.expect(f"{path.relative_to(tree.root)} does not name {place}",
                                 str(place).encode() not in text)
+        if any(path.name in DIRECT for path in files):
+            check_direct(tree)
     return tree.report(f"{len(files)} files, {len(elves)} programs and libraries, "
                        f"{len(shared)} of them for programs to link")
 

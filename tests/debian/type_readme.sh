@@ -51,6 +51,11 @@ says '^ *65536 +5000 '
 says 'GID: 00:00:00:00:00:00:00:00:00:00:255:255:'
 end_background
 
+serves 'build/bin/rnic-run --direct ib_send_lat' tcp 18515
+types 'build/bin/rnic-run --direct ib_send_lat 127.0.0.1'
+says '^ *2 +1000 '
+end_background
+
 reads 'export PATH=$PWD/build/bin:$PATH'
 starts 'rnic-run ib_write_bw' tcp 18515
 types 'build/bin/rnicctl show'

@@ -7,8 +7,10 @@
 #include "admin/install_tree.h"
 #include "admin/machine_socket.h"
 #include "admin/socket_option.h"
+#include "base/bits.h"
 #include "base/path_view.h"
 #include "complaint.h"
+#include "ctl/direct_device.h"
 #include "daemon_hold.h"
 #include "merged_view.h"
 #include "run_devices.h"
@@ -26,6 +28,12 @@ struct run_options {
 	char **command;
 	bool in_namespace;
 	bool is_direct;
+};
+
+/* The places of the libraries that the command gets. */
+struct run_libraries {
+	char verbs_directory[PATH_MAX];
+	char view_directory[PATH_MAX]; /* that of the guard and the direct device, too */
 };
 
 enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
@@ -131,6 +139,22 @@ static int set_variables(const char *socket, const char *verbs_directory,
 	return error ? -1 : 0;
 }
 
+/* Whether the directory has what --direct loads. */
+static bool has_direct_libraries(const char *directory)
+{
+	static const char *const names[] = {"librnic-guard.so", RNIC_DIRECT_LIBRARY};
+	char path[PATH_MAX + NAME_MAX];
+
+	for (unsigned i = 0; i < RNIC_COUNT_OF(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		if (access(path, R_OK) < 0) {
+			complain("--direct needs %s: %s", path, strerror(errno));
+			return false;
+		}
+	}
+	return true;
+}
+
 /* The guard stands behind ours and before the C library, whose calls of signals it takes. */
 static int set_direct(const char *guard_directory)
 {
@@ -144,20 +168,23 @@ static int set_direct(const char *guard_directory)
 	return error ? -1 : 0;
 }
 
-static int prepare_environment(const char *socket, bool is_direct)
+static int find_libraries(struct run_libraries *libraries, bool is_direct)
 {
-	char verbs_directory[PATH_MAX], view_directory[PATH_MAX];
-
-	if (install_tree_verbs_directory(verbs_directory) < 0 ||
-	    install_tree_view_directory(view_directory) < 0) {
-		fprintf(stderr,
-			"rnic-run: no libibverbs.so.1 or librnic-view.so of rnicd near this "
-			"program; build or install rnicd with its verbs libraries\n");
+	if (install_tree_verbs_directory(libraries->verbs_directory) < 0 ||
+	    install_tree_view_directory(libraries->view_directory) < 0) {
+		complain("no libibverbs.so.1 or librnic-view.so of rnicd near this program; build "
+			 "or install rnicd with its verbs libraries");
 		return -1;
 	}
-	if ((is_direct && set_direct(view_directory) < 0) || socket == NULL ||
-	    set_variables(socket, verbs_directory, view_directory) < 0) {
-		fprintf(stderr, "rnic-run: out of memory\n");
+	return is_direct && !has_direct_libraries(libraries->view_directory) ? -1 : 0;
+}
+
+static int prepare_environment(const struct run_libraries *libraries, const char *socket,
+			       bool is_direct)
+{
+	if ((is_direct && set_direct(libraries->view_directory) < 0) || socket == NULL ||
+	    set_variables(socket, libraries->verbs_directory, libraries->view_directory) < 0) {
+		complain("out of memory");
 		return -1;
 	}
 	return 0;
@@ -271,15 +298,17 @@ int main(int argc, char **argv)
 	};
 	struct run_options options = {.devices.may_start = true};
 	struct run_devices *devices = &options.devices;
+	struct run_libraries libraries;
 	char *joined;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
-	if (choose_sockets(devices) < 0 || run_devices_ensure(devices) < 0 ||
+	if (find_libraries(&libraries, options.is_direct) < 0 || choose_sockets(devices) < 0 ||
+	    run_devices_ensure(devices) < 0 ||
 	    show_view(&devices->sockets, options.in_namespace) < 0)
 		return EXIT_FAILURE;
 	joined = run_devices_join(devices);
-	if (prepare_environment(joined, options.is_direct) < 0)
+	if (prepare_environment(&libraries, joined, options.is_direct) < 0)
 		return EXIT_FAILURE;
 	free(joined);
 	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
