@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What is measured of UCX: the same program over our verbs, and over TCP."""
 
+import functools
 import re
 import shutil
+import subprocess
 
 from bench_cases import count_system_calls
 from bench_host import READY_S, Absent, Account, RunFailed
@@ -12,6 +14,14 @@ WARM_UP_ROUNDS = 100
 TRIAL_ROUNDS = 1000
 NETDEV = "bench0"
 MEDIAN, P99 = 50, 99
+
+
+@functools.cache
+def ucx_perftest():
+    """The words of the command. One that is built with MPI waits for mpirun without -P 0."""
+    text = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True,
+                          check=False).stdout
+    return ["ucx_perftest", *(["-P", 0] if "-P <0|1>" in text else [])]
 
 
 class TagLatency:
@@ -31,7 +41,7 @@ class TagLatency:
                             UCX_IB_GID_INDEX=host.ipv4_gid_index())
         start = host.start if self.is_tcp else host.start_verbs
         return start(["env", *(f"{name}={value}" for name, value in settings.items()),
-                      "ucx_perftest", "-p", UCX_PORT, *arguments], wrapper)
+                      *ucx_perftest(), "-p", UCX_PORT, *arguments], wrapper)
 
     def start_pair(self, bench, iterations, wrapper=(), rank=MEDIAN):
         server = self.start(bench.right, [])

@@ -5,6 +5,7 @@
 #
 #   middleware.sh TOPOLOGY PORT FAMILY
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/ucx.sh"
 
 topology_start "$@"
 ipv6=()
@@ -42,8 +43,9 @@ ucx() {
 	shift
 	port_of_server=-p port_of_client=-p meeting_point=$server_address
 	middleware "ucx_perftest over $transports: $*" \
-		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[0]}" ucx_perftest -- \
-		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[1]}" ucx_perftest -w 10 "$@"
+		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[0]}" "${ucx_perftest[@]}" -- \
+		env "${settings[@]}" UCX_IB_GID_INDEX="${side_gid[1]}" \
+		"${ucx_perftest[@]}" -w 10 "$@"
 }
 
 # fi_pingpong checks what it gets with -c.

@@ -3,6 +3,7 @@
 #
 # UCX with two rails: each program has two devices, and a message goes over both: two_rails.sh PORT
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/ucx.sh"
 
 PAIR_SECONDS=60
 size=1048576
@@ -34,12 +35,12 @@ ucx() {
 	next_port=$((next_port + 1))
 	forget_output
 	(exec env "${settings[@]}" "$BIN/rnic-run" --no-daemon "${server[@]}" "${direct[@]}" \
-		ucx_perftest -p $next_port) >"$WORK/server.out" 2>&1 &
+		"${ucx_perftest[@]}" -p $next_port) >"$WORK/server.out" 2>&1 &
 	server_pid=$!
 	own $server_pid
 	wait_for 20 server_listens_or_ended $server_pid $next_port
 	(exec env "${settings[@]}" "$BIN/rnic-run" --no-daemon "${client[@]}" "${direct[@]}" \
-		ucx_perftest -p $next_port -t tag_bw -s $size -n $rounds -w 10 127.0.0.1) \
+		"${ucx_perftest[@]}" -p $next_port -t tag_bw -s $size -n $rounds -w 10 127.0.0.1) \
 		>"$WORK/client.out" 2>&1 &
 	client_pid=$!
 	own $client_pid

