@@ -71,6 +71,7 @@ static int publish(struct rnic_rsocket *rs)
 
 int rsocket(int domain, int type, int protocol)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs;
 	int error;
 
@@ -88,6 +89,8 @@ int rsocket(int domain, int type, int protocol)
 
 int rclose(int socket)
 {
+	RNIC_RSOCKET_CALL;
+
 	return rsocket_calls_result_of(rnic_rsocket_close(socket));
 }
 
@@ -95,6 +98,7 @@ int rclose(int socket)
 
 int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 
 	return rs == NULL ? -1 : rsocket_calls_unlock(rs, rs->kind->bind(rs, addr, addrlen));
@@ -102,6 +106,7 @@ int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 
 int rlisten(int socket, int backlog)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 
 	if (rs == NULL)
@@ -112,6 +117,7 @@ int rlisten(int socket, int backlog)
 
 int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 	int error;
 
@@ -125,6 +131,7 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 
 int rshutdown(int socket, int how)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 
 	return rs == NULL ? -1 : rsocket_calls_unlock(rs, rs->kind->shut_down(rs, how));
@@ -155,6 +162,7 @@ static int give_address(const struct sockaddr_storage *address, struct sockaddr 
 
 int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 	struct rnic_rsocket *accepted;
 	struct sockaddr_storage peer;
@@ -176,6 +184,7 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 
 static int give_name(int socket, bool is_peer, struct sockaddr *addr, socklen_t *addrlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct sockaddr_storage address = {0};
 	struct rnic_rsocket *rs;
 	int error;
@@ -201,6 +210,7 @@ int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
 
 int rfcntl(int socket, int cmd, ...)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = lock(socket);
 	int result = 0, error = 0, flags = 0;
 

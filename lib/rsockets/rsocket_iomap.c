@@ -72,6 +72,7 @@ static int map(struct rnic_rsocket_stream *stream, void *buf, size_t len, int pr
 
 off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket_stream *stream = get_stream(socket);
 	int error;
 
@@ -145,6 +146,7 @@ static int unmap(struct rnic_rsocket_stream *stream, const void *buf, size_t len
 
 int riounmap(int socket, void *buf, size_t len)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket_stream *stream = get_stream(socket);
 	int error;
 
@@ -243,6 +245,7 @@ static void end_writing(void *argument)
 
 size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket_stream *stream = get_stream(socket);
 	ssize_t result;
 

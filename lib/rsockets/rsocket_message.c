@@ -21,6 +21,7 @@ static void rsocket_message_put(void *rs)
 
 static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	ssize_t result;
 
@@ -34,6 +35,7 @@ static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 
 static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	ssize_t result;
 

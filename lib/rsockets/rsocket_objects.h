@@ -138,6 +138,19 @@ void rnic_rsocket_locks_end(void);
  */
 bool rnic_rsocket_is_interrupted(void);
 
+/*
+ * The first declaration of each call of rsocket.h. A program may have made cancellation
+ * asynchronous, so that a thread ends between any two instructions, as is safe in read(2). Until
+ * the end of the scope cancellation is deferred: the thread ends where it sleeps, after the
+ * handlers.
+ */
+#define RNIC_RSOCKET_CALL                                                                          \
+	__attribute__((cleanup(rnic_rsocket_end_call))) int rnic_rsocket_call =                    \
+		rnic_rsocket_begin_call()
+
+int rnic_rsocket_begin_call(void);
+void rnic_rsocket_end_call(const int *type);
+
 /* Enters the rsocket under its number; the caller's reference becomes the table's. -ENOMEM. */
 int rnic_rsocket_enter(struct rnic_rsocket *rs);
 

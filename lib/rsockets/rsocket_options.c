@@ -413,6 +413,7 @@ static int rsocket_options_set_option(struct rnic_rsocket *rs, int level, int na
 
 int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_t optlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	int error;
 
@@ -429,6 +430,7 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
 
 int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen)
 {
+	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	const struct option *option = find_option(level, optname);
 	int error = -ENOPROTOOPT;

@@ -219,6 +219,7 @@ static int wait_for_any(struct round *round, int64_t deadline_ns)
 /* Nanoseconds, negative: for ever. */
 static int poll_for(struct pollfd *fds, nfds_t nfds, int64_t timeout_ns)
 {
+	RNIC_RSOCKET_CALL;
 	struct round round = {.fds = fds, .count = nfds};
 	const int64_t deadline =
 		timeout_ns < 0 ? RNIC_RSOCKET_FOREVER : rnic_rsocket_now_ns() + timeout_ns;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,6 +117,26 @@ void rnic_rsocket_unlock(struct rnic_rsocket *rs)
 	pthread_mutex_unlock(&rs->lock);
 	rnic_rsocket_locks_end();
 	pthread_setcancelstate(cancellation, NULL);
+}
+
+/*
+ * Who cancels a thread decides first and sends a signal then. The C library before 2.41 obeys a
+ * late signal in the thread's next system call that may be cancelled, whatever the thread has
+ * disabled meanwhile. poll(2) is such a call, and ends only when the signal has come.
+ */
+int rnic_rsocket_begin_call(void)
+{
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
+		poll(NULL, 0, 0);
+	return type;
+}
+
+void rnic_rsocket_end_call(const int *type)
+{
+	pthread_setcanceltype(*type, NULL);
 }
 
 void rnic_rsocket_hold(struct rnic_rsocket *rs)

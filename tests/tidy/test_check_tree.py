@@ -39,6 +39,14 @@ class Rules(unittest.TestCase):
     def test_first_line(self):
         self.expect(check_tree.check_first_line, {"a.c": "int a;\n"}, {"a.c": SPDX})
 
+    def test_top_sources(self):
+        with tempfile.TemporaryDirectory() as root:
+            for name in ("program.c", "lib/a.c", "README.md"):
+                (pathlib.Path(root) / name).parent.mkdir(exist_ok=True)
+                (pathlib.Path(root) / name).touch()
+            tree = check_tree.Tree(root, top_sources=False)
+            self.assertEqual([tree.name(path) for path in tree.files], ["README.md", "lib/a.c"])
+
     def test_columns(self):
         self.expect(check_tree.check_lengths, {"a.c": "x" * 101}, {"a.c": "x" * 100})
         self.expect(check_tree.check_lengths, {"a.c": "\t" * 12 + "x" * 5},

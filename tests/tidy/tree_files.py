@@ -11,10 +11,12 @@ PRODUCT = ("daemon/", "lib/", "proto/", "tools/")
 
 
 class Tree:
-    """The files under a root, and what is wrong with them."""
+    """The files under a root, and what is wrong with them. Without `top_sources`, C files of the
+    root itself are not the project's: who types the README's commands has a program there."""
 
-    def __init__(self, root):
+    def __init__(self, root, top_sources=True):
         self.root = pathlib.Path(root).resolve()
+        self.top_sources = top_sources
         self.complaints = []
         self.files = [path for path in sorted(self.root.rglob("*")) if self.is_ours(path)]
 
@@ -22,7 +24,8 @@ class Tree:
         parts = path.relative_to(self.root).parts
         hidden = any(part == ".git" or part.startswith("build") or part == "__pycache__"
                      for part in parts)
-        return path.is_file() and not hidden
+        foreign = len(parts) == 1 and path.suffix in {".c", ".h"} and not self.top_sources
+        return path.is_file() and not hidden and not foreign
 
     def name(self, path):
         return path.relative_to(self.root).as_posix()
