@@ -332,7 +332,7 @@ static int choose_by_netdev(struct addressing *out, const struct interface_addre
 	if (netdev == NULL)
 		return port_text_error(text, -EADDRNOTAVAIL,
 				       "no network interface of this machine is up");
-	snprintf(out->netdev, IF_NAMESIZE, "%s", netdev);
+	snprintf(out->netdev, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1, netdev);
 	if (!find_first(addresses, count, netdev, &out->address))
 		return port_text_error(text, -EADDRNOTAVAIL, "interface %s has no IP address",
 				       netdev);

@@ -112,8 +112,6 @@ static void let_others_run(const struct rnic_cq *cq)
 		return;
 	if (is_bulk || poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
 		futex_wait(cq);
-	else if (cq->context->direct != NULL)
-		sched_yield();
 	else
 		yield_or_wait(cq);
 }

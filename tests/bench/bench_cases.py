@@ -2,15 +2,14 @@
 """What is measured: plain TCP and UDP, and on our RNICs Debian's perftest and connection_load. Each
 case runs once when called and returns one sample, a dict of numbers."""
 
-import copy
 import json
 import os
 import re
 import subprocess
 import tempfile
 
-from bench_host import READY_S, Account, RunFailed
-from table import DIRECT_CASES, direct_name, names_on_paths
+from bench_host import READY_S, Account, OnPath, RunFailed
+from table import names_on_paths
 
 GIB = 1 << 30
 PERFTEST_PORT = 18515
@@ -117,12 +116,12 @@ def whole_batches(iterations):
     return max(1, round(iterations / PERFTEST_BATCH)) * PERFTEST_BATCH
 
 
-class Perftest:
+class Perftest(OnPath):
     """One perftest program with its arguments, from one host to the other, or to a program on the
     same device, on one of the paths. Bandwidth and rate, or latency."""
 
     def __init__(self, program, size, qps=1, arguments=(), uid=None, port=PERFTEST_PORT,
-                 is_local=False, path="shared"):
+                 is_local=False):
         self.program = program
         self.size = size
         self.qps = qps
@@ -130,17 +129,10 @@ class Perftest:
         self.uid = uid
         self.port = port
         self.is_local = is_local
-        self.path = path
         self.is_latency = program.endswith("_lat")
         # Messages of an iteration. perftest halves the time of a ping-pong, and not that of a READ.
         self.trips = 1 if program == "ib_read_lat" else 2
         self.iterations = None
-
-    def on_path(self, path):
-        """The same case on another path."""
-        case = copy.copy(self)
-        case.path = path
-        return case
 
     def server_host(self, bench):
         return bench.left if self.is_local else bench.right
@@ -224,7 +216,7 @@ class OnLossyLink(Perftest):
         return super().count_system_calls(bench.lossy)
 
 
-class Connections:
+class Connections(OnPath):
     """How many connections can be opened and closed in a second, `at_once` of them under way, from
     one host to the other or to itself."""
 
@@ -235,10 +227,11 @@ class Connections:
     def start_pair(self, bench, count, wrapper=()):
         target = bench.left if self.is_local else bench.right
         load = bench.left.build / "tests/connection_load"
-        server = target.start_verbs([load, "serve", target.address, CONNECTION_PORT, count])
+        server = target.start_verbs([load, "serve", target.address, CONNECTION_PORT, count],
+                                    path=self.path)
         server.wait_for_line("ready", READY_S)
         client = bench.left.start_verbs([load, "connect", target.address, CONNECTION_PORT, count,
-                                         self.at_once], wrapper)
+                                         self.at_once], wrapper, path=self.path)
         return server, client
 
     def parse(self, output):
@@ -247,6 +240,7 @@ class Connections:
                 "connections_per_s": answer["connections_per_second"]}
 
     def run(self, bench):
+        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         count = round(bench.seconds * CONNECTIONS_PER_S)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, count))
@@ -256,7 +250,7 @@ class Connections:
         return count_system_calls(self, bench, round(bench.seconds * CONNECTIONS_PER_S / 2))
 
 
-class Calls:
+class Calls(OnPath):
     """Remote procedure calls of 64 B, `at_once` of them under way; or, as what they are compared
     with, the same messages echoed over TCP."""
 
@@ -269,11 +263,12 @@ class Calls:
         is_tcp = self.way == "tcp"
         serve = [program, "serve", "tcp" if is_tcp else "rdma", RPC_PORT]
         call = [program, "call", self.way, bench.right.address, RPC_PORT, seconds, self.at_once]
-        server = bench.right.start(serve) if is_tcp else bench.right.start_verbs(serve)
+        server = (bench.right.start(serve) if is_tcp
+                  else bench.right.start_verbs(serve, path=self.path))
         server.wait_for_line("ready", READY_S)
         if is_tcp:
             return server, bench.left.start(call, wrapper)
-        return server, bench.left.start_verbs(call, wrapper)
+        return server, bench.left.start_verbs(call, wrapper, path=self.path)
 
     def parse(self, output):
         answer = json_of(output)
@@ -281,6 +276,7 @@ class Calls:
                 "p99_us": answer["p99_us"], "calls_per_s": answer["calls_per_second"]}
 
     def run(self, bench):
+        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
         return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
@@ -289,7 +285,7 @@ class Calls:
         return count_system_calls(self, bench, bench.seconds / 2)
 
 
-class Queues:
+class Queues(OnPath):
     """Messages of 8 B to and fro between programs that poll two completion queues each, by the
     handle API, the context API or plain verbs."""
 
@@ -298,10 +294,11 @@ class Queues:
 
     def start_pair(self, bench, seconds, wrapper=()):
         program = bench.left.build / "tests/queues_bench"
-        server = bench.right.start_verbs([program, "serve", self.way, QUEUES_PORT])
+        server = bench.right.start_verbs([program, "serve", self.way, QUEUES_PORT],
+                                         path=self.path)
         server.wait_for_line("ready", READY_S)
         client = bench.left.start_verbs([program, "call", self.way, bench.right.address,
-                                         QUEUES_PORT, seconds], wrapper)
+                                         QUEUES_PORT, seconds], wrapper, path=self.path)
         return server, client
 
     def parse(self, output):
@@ -310,6 +307,7 @@ class Queues:
                 "average_us": answer["average_us"], "p99_us": answer["p99_us"]}
 
     def run(self, bench):
+        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
         return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
@@ -415,8 +413,6 @@ VERBS = {
     "rpc_ud_rate": Calls("ud", RPC_AT_ONCE),
     "rpc_rc_rate": Calls("rc", RPC_AT_ONCE),
 }
-VERBS.update({direct_name(name): VERBS[name].on_path("direct") for name in DIRECT_CASES})
-
 # What machines do changes by the minute, so each of ours runs near what it is compared with.
 ORDER = names_on_paths((
     "tcp", "udp_gso", "udp_icrc", "write_64k", "write_64k_lossy", "write_1m", "read_64k",

@@ -5,6 +5,7 @@ A daemon is a family of processes: rnicd, which is the control plane, and a proc
 each user that has programs. What a host says of its daemon is of the whole family.
 """
 
+import copy
 import json
 import os
 import pathlib
@@ -196,6 +197,18 @@ class Host:
     def resident_kib_of(self, mapping):
         """Resident KiB of those mappings of the family whose name begins so."""
         return sum(resident_kib_of(pid, mapping) for pid in self.family())
+
+
+class OnPath:
+    """A case that runs its programs on one of the paths, self.path."""
+
+    path = "shared"
+
+    def on_path(self, path):
+        """The same case on another path."""
+        case = copy.copy(self)
+        case.path = path
+        return case
 
 
 def text_of(pid, name):

@@ -4,14 +4,15 @@
 import contextlib
 
 from bench_cases import json_of
-from bench_host import Absent, Account
+from bench_host import Absent, Account, OnPath
+from table import names_on_paths
 
 MANY_QPS_PORT = 7796
 CONNECTED_S = 120  # ten thousand queue pairs take their time to be made
 QUICK_QPS_MAX = 1000
 
 
-class ManyQps:
+class ManyQps(OnPath):
     """WRITEs of 8 B to so many queue pairs in turn. The CPU time is that of the messages alone,
     without that of making the queue pairs."""
 
@@ -20,11 +21,13 @@ class ManyQps:
 
     def start(self, host, mode, more=(), has_input=False):
         return host.start_verbs([host.build / "tests/many_qps", mode, MANY_QPS_PORT,
-                                 host.ipv4_gid_index(), self.count, *more], has_input=has_input)
+                                 host.ipv4_gid_index(), self.count, *more], has_input=has_input,
+                                path=self.path)
 
     def run(self, bench):
         if bench.is_quick and self.count > QUICK_QPS_MAX:
             raise Absent("a quick run makes fewer queue pairs")
+        bench.left.require_path(self.path)
         with contextlib.ExitStack() as running:
             server = self.start(bench.right, "serve")
             running.callback(server.stop)
@@ -45,4 +48,4 @@ class ManyQps:
 
 QPS = {f"qps_{count}": ManyQps(count) for count in (1, 100, 1000, 10000)}
 # Its queue pairs take longer to make than all else of a round.
-ONCE = ("qps_10000",)
+ONCE = names_on_paths(("qps_10000",))

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from bench_cases import count_system_calls
-from bench_host import READY_S, Absent, Account, RunFailed
+from bench_host import READY_S, Absent, Account, OnPath, RunFailed
 
 UCX_PORT = 13337
 WARM_UP_ROUNDS = 100
@@ -24,7 +24,7 @@ def ucx_perftest():
     return ["ucx_perftest", *(["-P", 0] if "-P <0|1>" in text else [])]
 
 
-class TagLatency:
+class TagLatency(OnPath):
     """A ping-pong of 8 B by tag matching."""
 
     def __init__(self, is_tcp):
@@ -39,9 +39,11 @@ class TagLatency:
             # rc_verbs makes its connections over ud_verbs.
             settings.update(UCX_TLS="rc_verbs,ud_verbs,self", UCX_NET_DEVICES="rnic0:1",
                             UCX_IB_GID_INDEX=host.ipv4_gid_index())
-        start = host.start if self.is_tcp else host.start_verbs
-        return start(["env", *(f"{name}={value}" for name, value in settings.items()),
-                      *ucx_perftest(), "-p", UCX_PORT, *arguments], wrapper)
+        command = ["env", *(f"{name}={value}" for name, value in settings.items()),
+                   *ucx_perftest(), "-p", UCX_PORT, *arguments]
+        if self.is_tcp:
+            return host.start(command, wrapper)
+        return host.start_verbs(command, wrapper, path=self.path)
 
     def start_pair(self, bench, iterations, wrapper=(), rank=MEDIAN):
         server = self.start(bench.right, [])
@@ -73,6 +75,7 @@ class TagLatency:
     def run(self, bench):
         if not shutil.which("ucx_perftest"):
             raise Absent("ucx_perftest is not installed")
+        bench.left.require_path(self.path)
         iterations = self.iterations_for(bench)
         account = Account(bench.hosts)
         samples = [self.parse(bench.pair(*self.start_pair(bench, iterations, rank=rank))[0])

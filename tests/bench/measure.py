@@ -24,9 +24,10 @@ from bench_family import FAMILY, device_process_kib, idle_family_kib, run_first_
 from bench_host import Absent, Host, RunFailed
 from bench_qps import ONCE, QPS
 from bench_ucx import UCX
-from table import names_of_rows
+from table import DIRECT_CASES, direct_name, names_of_rows
 
 OBJECTS = {**VERBS, **QPS, **UCX, **FAMILY}
+OBJECTS.update({direct_name(name): OBJECTS[name].on_path("direct") for name in DIRECT_CASES})
 CASES = {**BASELINES, **{name: case.run for name, case in OBJECTS.items()},
          "first_completion": run_first_completion}
 # Only the daemons' system calls are counted. On the direct path the daemons move no data.

@@ -54,8 +54,12 @@ ROWS = (
      STREAMS),
 )
 # The cases that are measured on the direct path as well.
-DIRECT_CASES = ("write_64k", "read_64k", "send_64k", "write_rate", "write_lat", "send_lat",
-                "send_lat_events", "read_lat")
+DIRECT_CASES = ("write_64k", "write_1m", "read_64k", "send_64k", "write_64k_local", "write_rate",
+                "write_lat", "send_lat", "send_lat_events", "read_lat", "send_lat_local",
+                "verbs_lat", "handle_lat", "context_lat", "ucx_lat",
+                "connect", "connect_many", "connect_local", "connect_local_many",
+                "rpc_ud_lat", "rpc_rc_lat", "rpc_ud_rate", "rpc_rc_rate",
+                "qps_1", "qps_100", "qps_1000", "qps_10000")
 # What a case is compared with over TCP.
 TCP_CASES = {
     "write_64k": "tcp", "write_1m": "tcp", "read_64k": "tcp", "send_64k": "tcp",
@@ -85,6 +89,7 @@ FORMATS = {
 }
 PERCENTILES = {"us": "p99_us", "round_us": "round_p99_us"}
 QP_COUNTS = (100, 1000, 10000)
+QP_CASES = ("qps_1", *(f"qps_{count}" for count in QP_COUNTS))
 KIB_PER_MIB = 1024
 
 
@@ -244,9 +249,17 @@ def calls_text(calls):
 
 def cost_text(samples):
     """What a message costs with one QP, and how many times as much with more."""
-    cost = lambda count: samples.median(f"qps_{count}", "cpu_us_per_message")
+    return cost_on_path(samples, lambda case: case)
+
+
+def direct_cost_text(samples):
+    return cost_on_path(samples, direct_name)
+
+
+def cost_on_path(samples, name):
+    cost = lambda count: samples.median(name(f"qps_{count}"), "cpu_us_per_message")
     more = [f"{cost(count) / cost(1):.2f} times as much with {count:,}"
-            for count in QP_COUNTS if f"qps_{count}" not in samples.result["absent"]]
+            for count in QP_COUNTS if name(f"qps_{count}") not in samples.result["absent"]]
     return f"{cost(1):.2f} us with 1 QP, {', '.join(more)}"
 
 
@@ -283,8 +296,9 @@ def qp_memory_text(samples):
 
 # label, what must be measured, one cell that says all
 SENTENCES = (
-    ("CPU time of an 8 B WRITE", ("qps_1", *(f"qps_{count}" for count in QP_COUNTS)), cost_text),
     ("... of two users at once", ("two_users_64k", "user_write_64k"), two_users_text),
+    ("CPU time of an 8 B WRITE", QP_CASES, cost_text),
+    ("... on the direct path", tuple(map(direct_name, QP_CASES)), direct_cost_text),
     ("start of `rnic-run` to the first completion", ("first_completion",), first_completion_text),
     ("memory of an idle daemon", ("idle_kib",), memory_text("idle_kib")),
     ("... with an idle program", ("family_kib",), memory_text("family_kib")),

@@ -43,8 +43,9 @@ def verbs_sample(messages, size, **values):
 
 def faster(samples):
     """On the direct path: twice as fast, at half the cost."""
-    doubled = ("gbit_per_s", "messages_per_s", "messages_per_core_s")
-    halved = ("us", "p99_us", "round_us", "round_p99_us", "cpu_s_per_gib")
+    doubled = ("gbit_per_s", "messages_per_s", "messages_per_core_s", "connections_per_s",
+               "calls_per_s")
+    halved = ("us", "p99_us", "round_us", "round_p99_us", "cpu_s_per_gib", "cpu_us_per_message")
     return [{**sample, **{name: 2 * sample[name] for name in doubled if name in sample},
              **{name: sample[name] / 2 for name in halved if name in sample}}
             for sample in samples]
@@ -154,7 +155,8 @@ class TableTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(row_of(done.stdout, "`ib_read_bw` 64 KiB")[-4:],
                          ["not built", *"–" * 3])
-        self.assertEqual(row_of(done.stdout, "ib_write_bw` 1 MiB")[-4:], [*"–" * 4])
+        self.assertEqual(row_of(done.stdout, "packets lost")[-4:], [*"–" * 4])
+        self.assertEqual(row_of(done.stdout, "on the direct path")[1], "–")
         self.assertEqual(done.stdout.count("not in this build"), 1)
 
     def test_direct_path_that_failed_is_missing(self):
@@ -179,6 +181,8 @@ class TableTest(unittest.TestCase):
         costs = "2.00 us with 1 QP, 1.25 times as much with 100, 2.50 times as much with 1,000"
         self.assertEqual(row_of(run_table(result).stdout, "8 B WRITE")[1],
                          f"{costs}, 20.50 times as much with 10,000")
+        self.assertEqual(row_of(run_table(result).stdout, "on the direct path")[1],
+                         f"{costs}, 20.50 times as much with 10,000".replace("2.00", "1.00"))
         del result["samples"]["qps_10000"]
         self.assertEqual(run_table(result).returncode, 1)
         result["absent"] = {"qps_10000": "a quick run makes fewer queue pairs"}
@@ -197,14 +201,15 @@ class TableTest(unittest.TestCase):
     def test_connections_move_no_payload(self):
         done = run_table(whole_result())
         self.assertEqual(row_of(done.stdout, "connections, one by one")[1:],
-                         ["1234 /s", *"–" * 6, "3", "0.5", *"–" * 5])
+                         ["1234 /s", *"–" * 6, "3", "0.5", "–", "2468 /s", *"–" * 3])
 
     def test_calls_are_compared_with_tcp(self):
         output = run_table(whole_result()).stdout
         self.assertEqual(row_of(output, "RPC of 64 B by datagrams")[1:4],
                          ["50.0 us (90.0)", "25.0 us (30.0)", "2.00"])
         self.assertEqual(row_of(output, "... by a connection, 100 at a time")[1:],
-                         ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", *"–" * 5])
+                         ["40000 /s", "160000 /s", "0.25", *"–" * 4, "3", "0.5", "–",
+                          "80000 /s", "0.50", *"–" * 2])
 
     def test_memory(self):
         output = run_table(whole_result()).stdout
@@ -277,7 +282,7 @@ class ParseTest(unittest.TestCase):
             Perftest("ib_write_bw", 8).parse("Unable to find the Infiniband/RoCE device\n")
 
     def test_rows_need_what_they_are_compared_with(self):
-        self.assertEqual(names_of_rows("ucx_"), {"ucx_lat", "ucx_tcp_lat"})
+        self.assertEqual(names_of_rows("ucx_"), {"ucx_lat", "ucx_lat_direct", "ucx_tcp_lat"})
         self.assertEqual(names_of_rows("packets lost"), {"write_64k_lossy", "write_64k", "tcp"})
         self.assertEqual(names_of_rows("`ib_send_bw`"),
                          {"send_64k", "send_64k_direct", "tcp", "udp_gso", "udp_icrc"})

@@ -107,7 +107,7 @@ int ctl_create_cq(struct ctl_call *call)
 	struct session_channel *channel = handle_table_get(&session->channels, request->channel);
 	struct shared_region region;
 	struct session_cq *cq;
-	uint32_t slots;
+	uint32_t slots = 0;
 	int result;
 
 	if (channel == NULL && !rnic_handle_is_none(request->channel))
@@ -175,7 +175,7 @@ int ctl_resize_cq(struct ctl_call *call)
 	struct session_cq *cq = handle_table_get(&session->cqs, request->cq);
 	struct shared_region region;
 	struct session_cq old;
-	uint32_t slots;
+	uint32_t slots = 0;
 	int64_t used;
 	int result;
 

@@ -203,6 +203,7 @@ static const uint8_t *find_attribute(const uint8_t *bytes, size_t length, uint16
 {
 	const uint8_t *found = NULL;
 
+	*found_bytes = 0;
 	while (length >= sizeof(struct nlattr)) {
 		struct nlattr head;
 
