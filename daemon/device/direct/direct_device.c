@@ -46,7 +46,6 @@ static int direct_watch_all(struct rnic_direct *device)
 		enum direct_event kind;
 	} watches[] = {
 		{device->link_fd, EVENT_LINK},
-		{device_half_requests_fd(device->half), EVENT_REQUESTS},
 		{device_half_clients_fd(device->half), EVENT_CLIENTS},
 		{device->timer.fd, EVENT_TIMER},
 		{device->stop_fd, EVENT_STOP},

@@ -204,9 +204,6 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 		case EVENT_LINK:
 			direct_serve_link(device);
 			break;
-		case EVENT_REQUESTS:
-			direct_serve_requests(device);
-			break;
 		case EVENT_CLIENTS:
 			device_half_poll(device->half);
 			break;
@@ -329,16 +326,20 @@ void direct_device_poll(struct rnic_direct *device)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
-/* What the program posted before a request is on its way before the answer. */
+/*
+ * What the program posted before a request is on its way before the answer. What a request leaves
+ * to do is done at once, and wakes no other thread.
+ */
 void direct_device_serve(struct rnic_direct *device)
 {
 	int cancellation = direct_lock(device);
-	const uint64_t now_ns = clock_now_ns();
 
 	if (device->is_open) {
-		direct_turn(device, now_ns);
+		direct_turn(device, clock_now_ns());
 		direct_serve_requests(device);
-		direct_arm(device, now_ns);
+		if (device_half_has_work(device->half))
+			direct_turn(device, clock_now_ns());
+		direct_arm(device, clock_now_ns());
 	}
 	direct_unlock(device, cancellation);
 }

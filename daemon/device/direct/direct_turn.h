@@ -47,15 +47,11 @@
 #define DIRECT_SPIN_NS	(50 * RNIC_NS_PER_US)  /* of polling before a sleep */
 #define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
-/* What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. */
-enum direct_event {
-	EVENT_PORT,
-	EVENT_LINK,
-	EVENT_REQUESTS,
-	EVENT_CLIENTS,
-	EVENT_TIMER,
-	EVENT_STOP
-};
+/*
+ * What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. The
+ * program's requests have no place here: the thread that sends a request serves it.
+ */
+enum direct_event { EVENT_PORT, EVENT_LINK, EVENT_CLIENTS, EVENT_TIMER, EVENT_STOP };
 
 struct rnic_direct {
 	struct device_process process;
