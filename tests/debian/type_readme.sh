@@ -28,6 +28,7 @@ background=() # process groups
 
 cleanup() {
 	end_background
+	end_hosts
 	rm -rf "$logs"
 }
 clean_at_end cleanup

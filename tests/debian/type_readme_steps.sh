@@ -135,6 +135,8 @@ serves() {
 # Ends the groups of processes, and waits for all of each.
 end_background() {
 	local group
+	# wait without a process waits for the hosts, too.
+	[ ${#background[@]} -gt 0 ] || return 0
 	for group in "${background[@]}"; do kill -TERM -- "-$group" 2>/dev/null; done
 	SECONDS=0
 	for group in "${background[@]}"; do
@@ -145,6 +147,14 @@ end_background() {
 	done
 	wait "${background[@]}" 2>/dev/null
 	background=()
+}
+
+end_hosts() {
+	local host
+	for host in "${!hosts[@]}"; do
+		kill "${hosts[$host]}"
+		ip netns delete "$host"
+	done
 }
 
 # Two hosts on one link, each with a network and a /run of its own.
