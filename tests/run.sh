@@ -106,7 +106,7 @@ build() {
 	shift 3
 	echo "== $stage: build in $directory"
 	if cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_C_COMPILER="$compiler" \
-		-DRNIC_TESTS=ON -DRNIC_WERROR=ON "$@" >"$logs/cmake" 2>&1 &&
+		-DRNIC_TESTS=ON -DRNIC_WERROR=ON -DRNIC_DIRECT=ON "$@" >"$logs/cmake" 2>&1 &&
 		cmake --build "$directory" >"$logs/build" 2>&1; then
 		return 0
 	fi

@@ -102,7 +102,8 @@ static void yield_or_wait(const struct rnic_cq *cq)
 
 /*
  * A caller with the device inside its program is the one that receives: it sleeps behind bulk
- * traffic, where the next turn then finds more, and when nothing has come for long.
+ * traffic, where the next turn then finds more, when nothing has come for long, and for a while
+ * after a yield that cost a time slice. Its time ends the sleep, or the device's thread does.
  */
 static void let_others_run(const struct rnic_cq *cq)
 {

@@ -3,8 +3,8 @@
 #include "verbs/ibv_native.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,17 +120,20 @@ void rnic_rsocket_unlock(struct rnic_rsocket *rs)
 }
 
 /*
- * Who cancels a thread decides first and sends a signal then. The C library before 2.41 obeys a
- * late signal in the thread's next system call that may be cancelled, whatever the thread has
- * disabled meanwhile. poll(2) is such a call, and ends only when the signal has come.
+ * pthread_cancel() decides first whether it sends a signal, and sends the signal later. The C
+ * library before 2.41 obeys a late signal in the thread's next system call that may be cancelled,
+ * whatever the thread has disabled meanwhile. poll(2) is such a call, and ends only when the signal
+ * has come.
  */
 int rnic_rsocket_begin_call(void)
 {
+	const int error = errno;
 	int type;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		poll(NULL, 0, 0);
+	errno = error;
 	return type;
 }
 

@@ -128,7 +128,7 @@ class Host:
     def require_path(self, path):
         """Raises Absent unless the build has it."""
         if path == "direct" and not (self.build / DIRECT_LIBRARY).exists():
-            raise Absent("not built; -DRNIC_DIRECT=ON builds the direct path")
+            raise Absent("the direct path is not in this build (-DRNIC_DIRECT=OFF)")
 
     def start_verbs(self, command, wrapper=(), uid=None, has_input=False, path="shared"):
         """Starts a verbs program on this host's RNIC."""

@@ -5,7 +5,7 @@
 # table of what the RNIC does, beside what TCP and plain UDP do in the same minutes on the same
 # machine. It makes two network namespaces joined by a veth (MTU 9000), an rnicd in each, the same
 # once more with daemons that lose packets, and removes all of it again. The columns of the direct
-# path have numbers where the build has it (-DRNIC_DIRECT=ON).
+# path have no numbers with -DRNIC_DIRECT=OFF.
 #
 #   --quick      a fraction of a second for each number, one round: for a check that it works
 #   --rounds N   how often everything is measured (3)

@@ -216,7 +216,8 @@ def direct_cells(samples, row):
     if row[0] not in DIRECT_CASES:
         return [NOTHING] * 4
     if name in samples.result["absent"]:
-        return [NOT_BUILT, NOTHING, NOTHING, NOTHING]
+        is_there = row[0] not in samples.result["absent"]
+        return [NOT_BUILT if is_there else NOTHING, NOTHING, NOTHING, NOTHING]
     return path_cells(samples, name, row)
 
 

@@ -159,6 +159,15 @@ class TableTest(unittest.TestCase):
         self.assertEqual(row_of(done.stdout, "on the direct path")[1], "–")
         self.assertEqual(done.stdout.count("not in this build"), 1)
 
+    def test_program_that_is_not_here(self):
+        result = whole_result()
+        for name in ("ucx_lat", "ucx_lat_direct", "ucx_tcp_lat"):
+            del result["samples"][name]
+            result["absent"][name] = "ucx_perftest is not installed"
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(row_of(done.stdout, "`ucx_perftest -t tag_lat` 8 B |")[-4:], [*"–" * 4])
+
     def test_direct_path_that_failed_is_missing(self):
         result = whole_result()
         del result["samples"]["read_64k_direct"]

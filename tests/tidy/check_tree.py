@@ -367,7 +367,7 @@ def main():
     parser.add_argument("--tree", required=True)
     parser.add_argument("--build")
     arguments = parser.parse_args()
-    tree = Tree(arguments.tree, top_sources=False)
+    tree = Tree(arguments.tree, has_top_sources=False)
     for rule in RULES:
         rule(tree)
     if arguments.build:

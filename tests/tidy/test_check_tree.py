@@ -44,7 +44,7 @@ class Rules(unittest.TestCase):
             for name in ("program.c", "lib/a.c", "README.md"):
                 (pathlib.Path(root) / name).parent.mkdir(exist_ok=True)
                 (pathlib.Path(root) / name).touch()
-            tree = check_tree.Tree(root, top_sources=False)
+            tree = check_tree.Tree(root, has_top_sources=False)
             self.assertEqual([tree.name(path) for path in tree.files], ["README.md", "lib/a.c"])
 
     def test_columns(self):

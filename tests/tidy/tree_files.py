@@ -11,21 +11,21 @@ PRODUCT = ("daemon/", "lib/", "proto/", "tools/")
 
 
 class Tree:
-    """The files under a root, and what is wrong with them. Without `top_sources`, C files of the
+    """The files under a root, and what is wrong with them. Without `has_top_sources`, C files of the
     root itself are not the project's: who types the README's commands has a program there."""
 
-    def __init__(self, root, top_sources=True):
+    def __init__(self, root, has_top_sources=True):
         self.root = pathlib.Path(root).resolve()
-        self.top_sources = top_sources
+        self.has_top_sources = has_top_sources
         self.complaints = []
         self.files = [path for path in sorted(self.root.rglob("*")) if self.is_ours(path)]
 
     def is_ours(self, path):
         parts = path.relative_to(self.root).parts
-        hidden = any(part == ".git" or part.startswith("build") or part == "__pycache__"
+        is_hidden = any(part == ".git" or part.startswith("build") or part == "__pycache__"
                      for part in parts)
-        foreign = len(parts) == 1 and path.suffix in {".c", ".h"} and not self.top_sources
-        return path.is_file() and not hidden and not foreign
+        is_foreign = len(parts) == 1 and path.suffix in {".c", ".h"} and not self.has_top_sources
+        return path.is_file() and not is_hidden and not is_foreign
 
     def name(self, path):
         return path.relative_to(self.root).as_posix()

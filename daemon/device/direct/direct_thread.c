@@ -13,22 +13,26 @@
 #include <unistd.h>
 
 #define DIRECT_MISSES	     2 /* arrivals after a lease, before the thread keeps watch */
-#define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US)
+#define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US) /* the first one; each next is longer */
+#define DIRECT_LOCK_LOOKS    100		   /* some 15 ms */
 #define DIRECT_STACK_BYTES   (512 * 1024)
 
 /*
  * Takes the lock when it is free. A thread of the program that has the lock takes a turn, and need
- * not wake this one for it: so this one looks again a little later, and rarely after a while.
+ * not wake this one for it: so this one looks again a little later, and less often each time.
  */
 static void direct_lock_of_thread(struct rnic_direct *device)
 {
 	struct timespec pause = {.tv_nsec = DIRECT_LOCK_PAUSE_NS};
 
-	while (pthread_mutex_trylock(&device->lock) != 0) {
+	for (unsigned i = 0; i < DIRECT_LOCK_LOOKS; i++) {
+		if (pthread_mutex_trylock(&device->lock) == 0)
+			return;
 		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < (long)DIRECT_LEASE_NS)
-			pause.tv_nsec *= 2;
+		if (pause.tv_nsec < (long)DIRECT_LEASE_NS / 2)
+			pause.tv_nsec += DIRECT_LOCK_PAUSE_NS;
 	}
+	pthread_mutex_lock(&device->lock);
 }
 
 /* Whether the program takes the turns, and no post has waited too long for one. */

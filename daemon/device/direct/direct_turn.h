@@ -19,8 +19,8 @@
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
  * wait longer than DIRECT_POST_NS, whatever the program does then; or than the lease, where the
- * program has always come back in time. Where the program has armed an event, it is likely to
- * sleep, and the first posts get a turn each.
+ * program has always come back in time, or has had the lock nearly all the time. Where the program
+ * has armed an event, it is likely to sleep, and the first posts get a turn each.
  *
  * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
  * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.

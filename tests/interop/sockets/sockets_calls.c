@@ -311,7 +311,7 @@ static void test_cancelled_threads_leave_the_rest(void **state)
 	assert_int_equal(byte, 'y');
 }
 
-/* Between two calls such a thread has nothing to clean up. */
+/* Between two calls such threads have nothing to clean up. */
 static void *write_on(void *socket)
 {
 	static const char bytes[4096];
@@ -322,22 +322,42 @@ static void *write_on(void *socket)
 	return NULL;
 }
 
+static void *poll_and_read_on(void *socket)
+{
+	char bytes[16];
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	while (wait_for(*(const int *)socket, POLLIN, -1) == POLLIN &&
+	       rread(*(const int *)socket, bytes, sizeof(bytes)) > 0)
+		;
+	return NULL;
+}
+
+static void cancel(pthread_t thread)
+{
+	void *result;
+
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+}
+
 /* iperf3 3.18 ends its threads so. */
-static void test_asynchronously_cancelled_writers_leave_the_rest(void **state)
+static void test_asynchronously_cancelled_threads_leave_the_rest(void **state)
 {
 	struct ends *ends = *state;
 	static char bytes[65536];
+	pthread_t thread;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		pthread_t thread;
-		void *result;
-
 		pthread_create(&thread, NULL, write_on, &ends->client);
 		for (unsigned j = 0; j < i % 10; j++)
 			assert_true(rread(ends->server, bytes, sizeof(bytes)) > 0);
-		pthread_cancel(thread);
-		pthread_join(thread, &result);
-		assert_ptr_equal(result, PTHREAD_CANCELED);
+		cancel(thread);
+		pthread_create(&thread, NULL, poll_and_read_on, &ends->client);
+		for (unsigned j = 0; j < i % 10; j++)
+			assert_int_equal(rwrite(ends->server, "x", 1), 1);
+		cancel(thread);
 	}
 	while (rrecv(ends->server, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 		;
@@ -642,7 +662,7 @@ int main(int argc, char **argv)
 		TEST(test_a_reader_and_a_writer_on_each_end),
 		TEST(test_the_end_wakes_all_who_wait),
 		TEST(test_cancelled_threads_leave_the_rest),
-		TEST(test_asynchronously_cancelled_writers_leave_the_rest),
+		TEST(test_asynchronously_cancelled_threads_leave_the_rest),
 		TEST(test_closing_wakes_who_reads),
 		TEST(test_signal_handlers_close),
 		TEST(test_options_are_kept),

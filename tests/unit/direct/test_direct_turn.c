@@ -108,9 +108,6 @@ static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
 }
 
-/* --- a watch of the device's thread ----------------------------------------------------------- */
-
-/* So many turns of a program that polls, each of which meets an arrival. */
 static void move_much(void)
 {
 	clock_ns += 2 * DIRECT_LEASE_NS;
@@ -127,6 +124,9 @@ static void a_lease_outlives_a_long_turn(void **state)
 	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
+/* --- a watch of the device's thread ----------------------------------------------------------- */
+
+/* So many turns of a program that polls, each of which meets an arrival. */
 static void poll_with_arrivals(struct rnic_direct *device, unsigned times)
 {
 	fake_device_half.arrivals = 1;
