@@ -11,8 +11,8 @@ PRODUCT = ("daemon/", "lib/", "proto/", "tools/")
 
 
 class Tree:
-    """The files under a root, and what is wrong with them. Without `has_top_sources`, C files of the
-    root itself are not the project's: who types the README's commands has a program there."""
+    """The files under a root, and what is wrong with them. Without `has_top_sources`, C files of
+    the root itself are not the project's: who types the README's commands has a program there."""
 
     def __init__(self, root, has_top_sources=True):
         self.root = pathlib.Path(root).resolve()
