@@ -19,9 +19,10 @@ if [ -z "$formatter" ]; then
 	exit 77
 fi
 
+# C files at the top are programs of who types the README's commands.
 mapfile -t files < <(git ls-files '*.c' '*.h' 2>/dev/null)
 [ ${#files[@]} -gt 0 ] ||
-	mapfile -t files < <(find . -path './build*' -prune -o -name '*.[ch]' -print)
+	mapfile -t files < <(find . -mindepth 2 -path './build*' -prune -o -name '*.[ch]' -print)
 complaints=$("$formatter" --dry-run --Werror "${files[@]}" 2>&1) && exit 0
 echo "run clang-format -i on"
 grep -E ': error: ' <<<"$complaints" | cut -d: -f1 | sort -u
