@@ -10,6 +10,7 @@
 static uint64_t out, in;
 static struct rdma_cm_id *id;
 static struct ibv_mr *in_mr;
+static uint64_t sends_under_way;
 
 static void post_receive(void)
 {
@@ -69,6 +70,7 @@ static void verbs_send(bool is_last)
 	out = is_last;
 	queues_require(rdma_post_send(id, NULL, &out, sizeof(out), NULL, IBV_SEND_INLINE) == 0,
 		       "rdma_post_send");
+	sends_under_way++;
 }
 
 /* Takes at most one completion; whether there was one. */
@@ -81,12 +83,18 @@ static bool poll_one(struct ibv_cq *cq)
 	return count == 1;
 }
 
+static void poll_sends(void)
+{
+	if (poll_one(id->send_cq))
+		sends_under_way--;
+}
+
 static bool verbs_receive(void)
 {
 	bool is_last;
 
 	do
-		poll_one(id->send_cq);
+		poll_sends();
 	while (!poll_one(id->recv_cq));
 	is_last = in != 0;
 	if (!is_last)
@@ -94,8 +102,11 @@ static bool verbs_receive(void)
 	return is_last;
 }
 
+/* The end of a connection flushes what is under way. */
 static void verbs_close(void)
 {
+	while (sends_under_way > 0)
+		poll_sends();
 	rdma_disconnect(id);
 	rdma_dereg_mr(in_mr);
 	rdma_destroy_ep(id);
