@@ -118,8 +118,11 @@ use() {
 mkdir -p "$folder" || exit 1
 for release in "${releases[@]}"; do
 	echo "== debian: $release: the root file system"
+	# The lists of sid are good for days only, and a mirror may be older.
+	lists=()
+	[ "$release" != sid ] || lists=(--aptopt='Acquire::Check-Valid-Until "false"')
 	if ! mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io --include=iproute2,mount \
-		"$release" "$folder/$release" 2>"$folder/$release.log"; then
+		"${lists[@]}" "$release" "$folder/$release" 2>"$folder/$release.log"; then
 		failed "$release" "no root file system" "$folder/$release.log"
 		continue
 	fi

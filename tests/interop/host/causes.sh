@@ -79,7 +79,7 @@ calls_in_vain "$nobody" "the host answers that nothing listens on UDP port 4791"
 if [[ $1 == netns-* ]]; then
 	on 1 ip route add "${side_address[0]}/32" dev veth1 mtu 600
 	pair_run ib_write_bw -F -c RC -n 100
-	on 1 ip rule add to "${side_address[0]}" ipproto udp dport 4791 prohibit
+	on 1 ip rule add to "${side_address[0]}" ipproto 17 dport 4791 prohibit
 	pair_start ib_write_bw -F -c RC -n 100
 	wait_for 30 has_ended "$client_pid"
 	end_process "$server_pid"

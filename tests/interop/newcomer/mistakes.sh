@@ -75,8 +75,8 @@ type_mistake() {
 	7) [ -e program_of_32_bit ] || { skip_part "no 32-bit programs: no gcc -m32"; return; } ;;
 	8) [ -e program_of_musl ] || { skip_part "no programs of musl: no musl-gcc"; return; } ;;
 	15) below=(python3 -B "$INTEROP/host/refuse_calls.py" uring) ;;
-	20) on 0 ip rule add to 10.77.0.2 ipproto udp dport 4791 prohibit ;;
-	21) on 0 ip rule del to 10.77.0.2 ipproto udp dport 4791 prohibit ;;
+	20) on 0 ip rule add to 10.77.0.2 ipproto 17 dport 4791 prohibit ;;
+	21) on 0 ip rule del to 10.77.0.2 ipproto 17 dport 4791 prohibit ;;
 	esac
 	types mistakes.md "$2" "${below[@]}"
 }
