@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_consumers.py --cmake CMAKE --build BUILD --compiler CC [--apis]
+"""check_consumers.py --cmake CMAKE --build BUILD --compiler CC [--sysroot DIR] [--apis]
 
 Programs that find an installation by pkg-config, and by CMake, compile without a warning, link and
 run. One of them is the program in rnic(7).
@@ -8,6 +8,7 @@ run. One of them is the program in rnic(7).
 
 import argparse
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def run_program(tree, name, program):
                 (done.returncode, done.stderr) == (1, "No such file or directory\n"), done)
 
 
-def check_pkg_config(tree, modules, compiler):
+def check_pkg_config(tree, modules, compiler, sysroot):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(tree.libraries / "pkgconfig")}
     installed = {path.stem for path in tree.libraries.glob("pkgconfig/*.pc")}
     tree.expect("pkg-config's files", installed == set(modules), installed)
@@ -82,11 +83,12 @@ def check_pkg_config(tree, modules, compiler):
         version = tree.run("pkg-config", "--modversion", name, env=environment).strip()
         tree.expect(f"version of {name}", version == tree.version, version)
         program = tree.scratch / f"by-pkg-config-{name}"
-        tree.run(compiler, "-Wall", "-Werror", tree.scratch / f"{name}.c", "-o", program, *flags)
+        tree.run(compiler, *sysroot, "-Wall", "-Werror", tree.scratch / f"{name}.c", "-o", program,
+                 *flags)
         run_program(tree, name, program)
 
 
-def check_cmake(tree, modules, compiler):
+def check_cmake(tree, modules, compiler, sysroot):
     targets = {target.removeprefix("rnic::")
                for *_, targets in modules.values() for target in targets.split()}
     version = ".".join(tree.version.split(".")[:2])
@@ -96,8 +98,13 @@ def check_cmake(tree, modules, compiler):
         text += f"target_link_libraries(by-cmake-{name} PRIVATE {libraries})\n"
     (tree.scratch / "CMakeLists.txt").write_text(text, encoding="utf-8")
     build = tree.scratch / "build"
+    environment = dict(os.environ)
+    if sysroot:
+        places = [str(path) for path in pathlib.Path(sysroot).glob("usr/lib/*/pkgconfig")]
+        environment.update(PKG_CONFIG_SYSROOT_DIR=sysroot, PKG_CONFIG_LIBDIR=":".join(places))
     tree.run(tree.cmake, "-G", "Ninja", "-S", tree.scratch, "-B", build,
-             f"-DCMAKE_PREFIX_PATH={tree.root}", f"-DCMAKE_C_COMPILER={compiler}")
+             f"-DCMAKE_PREFIX_PATH={tree.root}", f"-DCMAKE_C_COMPILER={compiler}",
+             *([f"-DCMAKE_SYSROOT={sysroot}"] if sysroot else []), env=environment)
     if not tree.complaints:
         tree.run(tree.cmake, "--build", build)
     for name in modules:
@@ -107,13 +114,15 @@ def check_cmake(tree, modules, compiler):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--compiler", required=True)
+    parser.add_argument("--sysroot", help="where another machine's libraries are")
     parser.add_argument("--apis", action="store_true")
     arguments, tree = tree_of_arguments(parser)
     modules = {"rnic": (None, None, "rnic::rnic"), **(MODULES if arguments.apis else {})}
     with tree:
         write_programs(tree, modules)
-        check_pkg_config(tree, modules, arguments.compiler)
-        check_cmake(tree, modules, arguments.compiler)
+        check_pkg_config(tree, modules, arguments.compiler,
+                         [f"--sysroot={arguments.sysroot}"] if arguments.sysroot else [])
+        check_cmake(tree, modules, arguments.compiler, arguments.sysroot)
     return tree.report(f"{len(modules)} programs by pkg-config and by CMake")
 
 
