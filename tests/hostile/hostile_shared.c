@@ -284,7 +284,7 @@ static int make_file(void)
 static void test_domains_are_named_by_files(void **state)
 {
 	const int files[2] = {make_file(), make_file()};
-	struct rnic_ctl_create_qp_reply target;
+	struct rnic_ctl_create_qp_reply target = {0};
 	struct rnic_ctl_open_qp_reply opened;
 	struct rnic_handle first, second, other, own;
 	struct hostile_client clients[2];
@@ -342,7 +342,7 @@ static void test_target_outlives_its_creator(void **state)
 {
 	const int file = make_file();
 	struct rnic_ctl_modify_qp modify = {.mask = RNIC_QP_ATTR_STATE};
-	struct rnic_ctl_create_qp_reply target;
+	struct rnic_ctl_create_qp_reply target = {0};
 	struct rnic_ctl_open_qp_reply opened;
 	struct rnic_ctl_query_qp_reply query;
 	struct rnic_handle first, second;
@@ -379,7 +379,7 @@ static void test_impossible_xrc(void **state)
 {
 	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_XRC_INITIATOR};
 	struct rnic_ctl_create_srq srq = {.wanted = {.max_wr = 1, .max_sge = 1}};
-	struct rnic_ctl_create_qp_reply target;
+	struct rnic_ctl_create_qp_reply target = {0};
 	struct hostile_client client;
 	struct shared_ring ring;
 	struct rnic_handle xrcd;

@@ -16,7 +16,7 @@ struct fixture {
 	int client_fd;
 };
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -28,7 +28,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -197,17 +197,20 @@ static void a_closed_end_gets_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(events_come_in_order_and_the_eighth_is_last, start,
-						stop),
-		cmocka_unit_test_setup_teardown(others_follow_when_the_last_is_taken, start, stop),
-		cmocka_unit_test_setup_teardown(a_run_goes_on, start, stop),
-		cmocka_unit_test_setup_teardown(the_socket_knows_when_all_are_taken, start, stop),
-		cmocka_unit_test_setup_teardown(a_withdrawn_event_is_void, start, stop),
+		cmocka_unit_test_setup_teardown(events_come_in_order_and_the_eighth_is_last, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(others_follow_when_the_last_is_taken, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_run_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_socket_knows_when_all_are_taken, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_withdrawn_event_is_void, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_count_beyond_what_was_sent_takes_what_was_sent,
-						start, stop),
-		cmocka_unit_test_setup_teardown(claims_fill_no_more_than_the_socket, start, stop),
-		cmocka_unit_test_setup_teardown(the_client_cannot_send, start, stop),
-		cmocka_unit_test_setup_teardown(a_closed_end_gets_nothing, start, stop),
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(claims_fill_no_more_than_the_socket, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_client_cannot_send, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_closed_end_gets_nothing, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void bytes_are_read_and_written_in_place(void **state)
 {
 	struct mapped_files files = {0};
 	struct mapped_region region;
-	uint8_t out[5] = "hello";
+	uint8_t out[5] = {'h', 'e', 'l', 'l', 'o'};
 	uint8_t in[5] = {0};
 	uint8_t seen[5];
 	struct memory_transfer transfer = {&region.region, 100, out, 5};

@@ -309,7 +309,7 @@ static int start_remote(void **state)
 	return start(state, REMOTE);
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	struct side *side = *state;
 
@@ -365,9 +365,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(mapped_memory_is_written_in_order, start_mapped,
-						stop),
+						tear_down),
 		cmocka_unit_test_setup_teardown(remote_memory_is_written_in_order, start_remote,
-						stop),
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static struct rnic_cm_id *adopt(struct bench *bench, uint32_t slot)
 	return id;
 }
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 
@@ -186,7 +186,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
@@ -389,18 +389,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cancelled_while_waiting),
 		cmocka_unit_test(test_destroyed_while_waiting),
-		cmocka_unit_test_setup_teardown(test_events_are_taken_from_the_socket, start, stop),
-		cmocka_unit_test_setup_teardown(test_the_last_event_asks_for_others, start, stop),
+		cmocka_unit_test_setup_teardown(test_events_are_taken_from_the_socket, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_last_event_asks_for_others, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_events_of_a_destroyed_identifier_are_void,
-						start, stop),
-		cmocka_unit_test_setup_teardown(test_ending_waits_for_no_event, start, stop),
-		cmocka_unit_test_setup_teardown(test_asking_for_others_again, start, stop),
-		cmocka_unit_test_setup_teardown(test_a_lost_link_drops_no_event, start, stop),
-		cmocka_unit_test_setup_teardown(test_events_of_a_moved_identifier_are_void, start,
-						stop),
-		cmocka_unit_test_setup_teardown(test_events_from_before_a_move_are_void, start,
-						stop),
-		cmocka_unit_test_setup_teardown(test_attributes_come_with_the_event, start, stop),
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ending_waits_for_no_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_asking_for_others_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_lost_link_drops_no_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_events_of_a_moved_identifier_are_void, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_events_from_before_a_move_are_void, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_attributes_come_with_the_event, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

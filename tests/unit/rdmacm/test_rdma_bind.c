@@ -225,7 +225,7 @@ static void id_end(struct rnic_cma_id *id)
 	rnic_cma_free_natives(id);
 }
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
@@ -236,7 +236,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < PLAYED_DEVICES; i++)
@@ -371,11 +371,12 @@ static void test_migrates_with_all_or_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_one_daemon_is_asked, start, stop),
-		cmocka_unit_test_setup_teardown(test_moves_beside_an_open_event, start, stop),
-		cmocka_unit_test_setup_teardown(test_bound_everywhere_or_nowhere, start, stop),
-		cmocka_unit_test_setup_teardown(test_lost_first_device, start, stop),
-		cmocka_unit_test_setup_teardown(test_migrates_with_all_or_none, start, stop),
+		cmocka_unit_test_setup_teardown(test_one_daemon_is_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_moves_beside_an_open_event, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bound_everywhere_or_nowhere, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_first_device, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_migrates_with_all_or_none, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

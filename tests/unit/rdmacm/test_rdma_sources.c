@@ -103,7 +103,7 @@ static void end_daemon(uint32_t device)
 
 /* --- the scenarios --------------------------------------------------------------------------- */
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
@@ -115,7 +115,7 @@ static int start(void **state)
 	return rnic_cma_sources_open(&world.channel);
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	(void)state;
 	rnic_cma_sources_close(&world.channel);
@@ -227,9 +227,9 @@ static void test_child_of_fork(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_losses_without_identifiers, start, stop),
-		cmocka_unit_test_setup_teardown(test_loss_of_an_open_source, start, stop),
-		cmocka_unit_test_setup_teardown(test_child_of_fork, start, stop),
+		cmocka_unit_test_setup_teardown(test_losses_without_identifiers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_loss_of_an_open_source, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_child_of_fork, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ struct imm_reply {
 static inline struct imm_reply imm_reply_make(uint32_t number, int is_verified)
 {
 	return (struct imm_reply){
-		.name = "imm-repl",
+		.name = {'i', 'm', 'm', '-', 'r', 'e', 'p', 'l'},
 		.number = htobe32(number),
 		.verdict = htobe32(is_verified ? IMM_REPLY_VERIFIED : IMM_REPLY_DAMAGED),
 	};
