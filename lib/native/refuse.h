@@ -22,10 +22,4 @@
 #define REFUSES_WITH_MINUS_ONE(...) RNIC_REFUSES_WITH(-1, __VA_ARGS__)
 #define REFUSES_WITH_NULL(...)	    RNIC_REFUSES_WITH(NULL, __VA_ARGS__)
 
-/* Undoes an action that can never have been done. */
-#define HAS_NOTHING_TO_DO(...)                                                                     \
-	__VA_ARGS__                                                                                \
-	{                                                                                          \
-	}
-
 #endif

@@ -21,10 +21,6 @@ RNIC_API int ibv_dealloc_dmah(struct ibv_dmah *dmah);
 RNIC_API struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attributes);
 RNIC_API int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
 RNIC_API int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed);
-RNIC_API void *ibv_alloc_buf(struct ibv_pd *pd, size_t bytes, struct ibv_buf **buffer);
-RNIC_API void ibv_free_buf(struct ibv_buf *buffer);
-RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer, void *address,
-				       size_t length, int access);
 
 struct ibv_comp_cntr;
 struct ibv_comp_cntr_caps;
@@ -55,10 +51,6 @@ REFUSES_WITH_ERRNO(int ibv_dealloc_dmah(struct ibv_dmah *dmah))
 REFUSES_WITH_MINUS_ONE(int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm))
 REFUSES_WITH_ERRNO(int ibv_query_port_speed(struct ibv_context *context, uint32_t port,
 					    uint64_t *speed))
-REFUSES_WITH_NULL(void *ibv_alloc_buf(struct ibv_pd *pd, size_t bytes, struct ibv_buf **buffer))
-HAS_NOTHING_TO_DO(void ibv_free_buf(struct ibv_buf *buffer))
-REFUSES_WITH_NULL(struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer,
-						void *address, size_t length, int access))
 
 REFUSES_WITH_MINUS_ONE(int ibv_export_buf_dmabuf_fd(struct ibv_buf *buffer))
 REFUSES_WITH_ERRNO(int _ibv_query_comp_cntr_caps(struct ibv_context *context,

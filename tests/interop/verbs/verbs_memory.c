@@ -6,6 +6,7 @@
 #include "verbs_bench.h"
 #include "unit_test.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -129,6 +130,38 @@ static void descriptors_that_cannot_be_mapped_are_refused(void **state)
 }
 
 /* An import may go before its regions, and the exporter before the import. */
+/* Of rdma-core 64 and later, which the program may not be linked with. */
+static void buffers_of_the_library_are_registered(void **state)
+{
+	void *(*alloc)(struct ibv_pd *, size_t, void **);
+	struct ibv_mr *(*reg)(struct ibv_pd *, void *, void *, size_t, int);
+	void (*free_buffer)(void *);
+	struct bench *bench = bench_start(IBV_QPT_RC);
+	struct ibv_sge local = {.addr = (uintptr_t)bench->bytes, .length = 7, bench->mr->lkey};
+	uint8_t *bytes;
+	struct ibv_mr *mr;
+	void *buffer;
+
+	(void)state;
+	*(void **)&alloc = dlsym(RTLD_DEFAULT, "ibv_alloc_buf");
+	*(void **)&reg = dlsym(RTLD_DEFAULT, "ibv_reg_buf_mr");
+	*(void **)&free_buffer = dlsym(RTLD_DEFAULT, "ibv_free_buf");
+	assert_true(alloc != NULL && reg != NULL && free_buffer != NULL);
+	bytes = alloc(bench->pd, 5000, &buffer);
+	assert_non_null(bytes);
+	assert_null(reg(bench->pd, buffer, bytes + 1, 5000, IBV_ACCESS_LOCAL_WRITE));
+	assert_int_equal(errno, EINVAL);
+	mr = reg(bench->pd, buffer, bytes + 1, 4999,
+		 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	assert_non_null(mr);
+	memcpy(bench->bytes, "letters", 7);
+	bench_transfer(bench, IBV_WR_RDMA_WRITE, local, (uintptr_t)(bytes + 4993), mr->rkey);
+	assert_memory_equal(bytes + 4993, "letters", 7);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	free_buffer(buffer);
+	bench_stop(bench);
+}
+
 static void device_memory_outlives_its_names(void **state)
 {
 	struct bench *bench = bench_start(IBV_QPT_RC);
@@ -203,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_local_byte_beyond_no_bytes_fails),
 		cmocka_unit_test(descriptors_that_can_be_mapped_are_registered),
 		cmocka_unit_test(descriptors_that_cannot_be_mapped_are_refused),
+		cmocka_unit_test(buffers_of_the_library_are_registered),
 		cmocka_unit_test(device_memory_outlives_its_names),
 		cmocka_unit_test(datagrams_outlive_their_address_handle),
 	};
