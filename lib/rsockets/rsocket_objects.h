@@ -145,7 +145,7 @@ bool rnic_rsocket_is_interrupted(void);
  * handlers.
  */
 #define RNIC_RSOCKET_CALL                                                                          \
-	__attribute__((cleanup(rnic_rsocket_end_call))) int rnic_rsocket_call =                    \
+	__attribute__((cleanup(rnic_rsocket_end_call), unused)) int rnic_rsocket_call =            \
 		rnic_rsocket_begin_call()
 
 int rnic_rsocket_begin_call(void);

@@ -9,6 +9,7 @@
 #include "verbs/ibv_translate.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Functions of releases of rdma-core later than the headers of this build. */
 struct ibv_dmah;
@@ -92,7 +93,7 @@ static void verbs_unsupported_fill(uint8_t *from, const uint8_t *end)
 	const refusal answer = refuse;
 
 	for (; from + sizeof(answer) <= end; from += sizeof(answer))
-		*(refusal *)(void *)from = answer;
+		memcpy(from, &answer, sizeof(answer));
 }
 
 void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp)
