@@ -103,7 +103,8 @@ static void yield_or_wait(const struct rnic_cq *cq)
 /*
  * A caller with the device inside its program is the one that receives: it sleeps behind bulk
  * traffic, where the next turn then finds more, when nothing has come for long, and for a while
- * after a yield that cost a time slice. Its time ends the sleep, or the device's thread does.
+ * after a yield that cost a time slice. The sleep ends after its time, or when the device's
+ * thread wakes the caller.
  */
 static void let_others_run(const struct rnic_cq *cq)
 {

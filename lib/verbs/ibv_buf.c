@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffers that libibverbs chooses for the device, of rdma-core 64 and later. The device takes
- * memory of any kind, so a buffer is plain pages of its own.
+ * The calls of rdma-core 64 and later that allocate buffers for a device. This device takes memory
+ * of any kind, so a buffer is plain pages of its own.
  */
+#include "base/checked.h"
 #include "verbs/ibv_objects.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ struct ibv_buf {
 	size_t bytes;
 };
 
-/* Later than the headers of this build may be. */
+/* The headers of this build may be older than these calls. */
 RNIC_API void *ibv_alloc_buf(struct ibv_pd *pd, size_t bytes, struct ibv_buf **buffer);
 RNIC_API void ibv_free_buf(struct ibv_buf *buffer);
 RNIC_API struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer, void *address,
@@ -52,18 +53,12 @@ void ibv_free_buf(struct ibv_buf *buffer)
 	free(buffer);
 }
 
-/* Whether the buffer has the range. */
-static bool has_range(const struct ibv_buf *buffer, const void *address, size_t length)
-{
-	const uintptr_t first = (uintptr_t)buffer->address, at = (uintptr_t)address;
-
-	return at >= first && at - first <= buffer->bytes && length <= buffer->bytes - (at - first);
-}
-
 struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buffer, void *address,
 			      size_t length, int access)
 {
-	if (buffer == NULL || buffer->pd != pd || !has_range(buffer, address, length)) {
+	if (buffer == NULL || buffer->pd != pd ||
+	    !rnic_range_within((uintptr_t)address - (uintptr_t)buffer->address, length,
+			       buffer->bytes)) {
 		errno = EINVAL;
 		return NULL;
 	}

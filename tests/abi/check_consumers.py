@@ -76,6 +76,7 @@ def run_program(tree, name, program):
 
 def check_pkg_config(tree, modules, compiler, sysroot):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(tree.libraries / "pkgconfig")}
+    libraries = [f"--sysroot={sysroot}"] if sysroot else []
     installed = {path.stem for path in tree.libraries.glob("pkgconfig/*.pc")}
     tree.expect("pkg-config's files", installed == set(modules), installed)
     for name in modules:
@@ -83,8 +84,8 @@ def check_pkg_config(tree, modules, compiler, sysroot):
         version = tree.run("pkg-config", "--modversion", name, env=environment).strip()
         tree.expect(f"version of {name}", version == tree.version, version)
         program = tree.scratch / f"by-pkg-config-{name}"
-        tree.run(compiler, *sysroot, "-Wall", "-Werror", tree.scratch / f"{name}.c", "-o", program,
-                 *flags)
+        tree.run(compiler, *libraries, "-Wall", "-Werror", tree.scratch / f"{name}.c", "-o",
+                 program, *flags)
         run_program(tree, name, program)
 
 
@@ -120,8 +121,7 @@ def main():
     modules = {"rnic": (None, None, "rnic::rnic"), **(MODULES if arguments.apis else {})}
     with tree:
         write_programs(tree, modules)
-        check_pkg_config(tree, modules, arguments.compiler,
-                         [f"--sysroot={arguments.sysroot}"] if arguments.sysroot else [])
+        check_pkg_config(tree, modules, arguments.compiler, arguments.sysroot)
         check_cmake(tree, modules, arguments.compiler, arguments.sysroot)
     return tree.report(f"{len(modules)} programs by pkg-config and by CMake")
 

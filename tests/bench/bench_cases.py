@@ -199,7 +199,6 @@ class Perftest(OnPath):
         return self.iterations
 
     def run(self, bench):
-        bench.left.require_path(self.path)
         return self.measure(bench, self.iterations_for(bench))
 
     def count_system_calls(self, bench):
@@ -240,7 +239,6 @@ class Connections(OnPath):
                 "connections_per_s": answer["connections_per_second"]}
 
     def run(self, bench):
-        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         count = round(bench.seconds * CONNECTIONS_PER_S)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, count))
@@ -276,7 +274,6 @@ class Calls(OnPath):
                 "p99_us": answer["p99_us"], "calls_per_s": answer["calls_per_second"]}
 
     def run(self, bench):
-        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
         return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}
@@ -307,7 +304,6 @@ class Queues(OnPath):
                 "average_us": answer["average_us"], "p99_us": answer["p99_us"]}
 
     def run(self, bench):
-        bench.left.require_path(self.path)
         account = Account(bench.hosts)
         output, _, cpu_seconds = bench.pair(*self.start_pair(bench, bench.seconds))
         return {**account.close(), **self.parse(output), "program_cpu_s": cpu_seconds}

@@ -125,13 +125,11 @@ class Host:
         output = program.stop()
         raise RunFailed(f"nothing listens on port {port}: {last_line(output)}")
 
-    def require_path(self, path):
-        """Raises Absent unless the build has it."""
+    def start_verbs(self, command, wrapper=(), uid=None, has_input=False, path="shared"):
+        """Starts a verbs program on this host's RNIC. Raises Absent unless the build has the path.
+        """
         if path == "direct" and not (self.build / DIRECT_LIBRARY).exists():
             raise Absent("the direct path is not in this build (-DRNIC_DIRECT=OFF)")
-
-    def start_verbs(self, command, wrapper=(), uid=None, has_input=False, path="shared"):
-        """Starts a verbs program on this host's RNIC."""
         launcher = [self.build / "bin/rnic-run", "--no-daemon", "--socket", self.socket,
                     *PATHS[path], "--"]
         return Program(self.namespace, [*launcher, *command], wrapper, uid, has_input)

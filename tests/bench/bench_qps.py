@@ -27,7 +27,6 @@ class ManyQps(OnPath):
     def run(self, bench):
         if bench.is_quick and self.count > QUICK_QPS_MAX:
             raise Absent("a quick run makes fewer queue pairs")
-        bench.left.require_path(self.path)
         with contextlib.ExitStack() as running:
             server = self.start(bench.right, "serve")
             running.callback(server.stop)

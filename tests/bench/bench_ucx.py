@@ -75,7 +75,6 @@ class TagLatency(OnPath):
     def run(self, bench):
         if not shutil.which("ucx_perftest"):
             raise Absent("ucx_perftest is not installed")
-        bench.left.require_path(self.path)
         iterations = self.iterations_for(bench)
         account = Account(bench.hosts)
         samples = [self.parse(bench.pair(*self.start_pair(bench, iterations, rank=rank))[0])

@@ -19,7 +19,7 @@ if [ -z "$formatter" ]; then
 	exit 77
 fi
 
-# C files at the top are programs of who types the README's commands.
+# A C file at the top is the reader's own: the README's commands make one.
 mapfile -t files < <(git ls-files '*.c' '*.h' 2>/dev/null)
 [ ${#files[@]} -gt 0 ] ||
 	mapfile -t files < <(find . -mindepth 2 -path './build*' -prune -o -name '*.[ch]' -print)

@@ -12,7 +12,7 @@ PRODUCT = ("daemon/", "lib/", "proto/", "tools/")
 
 class Tree:
     """The files under a root, and what is wrong with them. Without `has_top_sources`, C files of
-    the root itself are not the project's: who types the README's commands has a program there."""
+    the root itself are not the project's: the README's commands make one for the reader."""
 
     def __init__(self, root, has_top_sources=True):
         self.root = pathlib.Path(root).resolve()

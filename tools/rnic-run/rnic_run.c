@@ -38,6 +38,7 @@ struct run_libraries {
 
 enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
 
+#define GUARD_LIBRARY	"librnic-guard.so"
 #define VIEW_TREE_BYTES MERGED_VIEW_PATH_BYTES
 
 _Static_assert(VIEW_TREE_BYTES >= RNIC_SOCKET_PATH_BYTES + sizeof(RNIC_VIEW_SUFFIX),
@@ -142,7 +143,7 @@ static int set_variables(const char *socket, const char *verbs_directory,
 /* Whether the directory has what --direct loads. */
 static bool has_direct_libraries(const char *directory)
 {
-	static const char *const names[] = {"librnic-guard.so", RNIC_DIRECT_LIBRARY};
+	static const char *const names[] = {GUARD_LIBRARY, RNIC_DIRECT_LIBRARY};
 	char path[PATH_MAX + NAME_MAX];
 
 	for (unsigned i = 0; i < RNIC_COUNT_OF(names); i++) {
@@ -161,7 +162,7 @@ static int set_direct(const char *guard_directory)
 	char *preload;
 	int error;
 
-	if (asprintf(&preload, "%s/librnic-guard.so", guard_directory) < 0)
+	if (asprintf(&preload, "%s/" GUARD_LIBRARY, guard_directory) < 0)
 		return -1;
 	error = prepend("LD_PRELOAD", preload) || setenv("RNIC_DIRECT", "1", 1);
 	free(preload);

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -151,7 +152,7 @@ static void *direct_run(void *context)
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);
 		if (should_yield)
-			direct_yield(&device->backoff);
+			yield_and_note(&device->backoff);
 		direct_lock_of_thread(device);
 		direct_let_others_in(device);
 	}

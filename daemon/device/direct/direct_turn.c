@@ -16,14 +16,6 @@
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
 
-void direct_yield(struct rnic_yield_backoff *backoff)
-{
-	const uint64_t began_ns = clock_now_ns();
-
-	sched_yield();
-	rnic_yield_backoff_note(backoff, began_ns, clock_now_ns());
-}
-
 /*
  * Tries for as long as a turn takes: to sleep in the kernel and be woken takes longer. The holder
  * may need this processor.
@@ -327,8 +319,8 @@ void direct_device_poll(struct rnic_direct *device)
 }
 
 /*
- * What the program posted before a request is on its way before the answer. What a request leaves
- * to do is done at once, and wakes no other thread.
+ * What the program posted before a request is on its way before the answer. The device does at once
+ * what the request leaves to do, so that no other thread wakes for it.
  */
 void direct_device_serve(struct rnic_direct *device)
 {

@@ -114,9 +114,6 @@ int direct_device_await(struct rnic_direct *device, int fd);
 int direct_start_thread(struct rnic_direct *device);
 void direct_stop_thread(struct rnic_direct *device);
 
-/* Yields, without the lock, and notes in `backoff` how long that took. */
-void direct_yield(struct rnic_yield_backoff *backoff);
-
 /* ---- under the lock ---- */
 
 /*

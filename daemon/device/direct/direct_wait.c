@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +133,7 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 static int direct_spin_for_event(struct rnic_direct *device, int fd)
 {
 	pthread_mutex_unlock(&device->lock);
-	direct_yield(&device->wait_backoff);
+	yield_and_note(&device->wait_backoff);
 	direct_take_lock(device);
 	return direct_is_ready(fd);
 }

@@ -4,13 +4,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/wake_timer.h"
-#include "base/yield_backoff.h"
+#include "base/yield.h"
 #include "common/poll_mode.h"
 #include "device/device_half.h"
 #include "device/process/device_process.h"
 
 #include <ev.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -202,13 +201,8 @@ static bool device_loop_may_poll(struct device_loop *loop, uint64_t now_ns)
  */
 static void device_loop_yield(struct device_loop *loop)
 {
-	uint64_t began_ns;
-
-	if (loop->poll == POLL_BUSY)
-		return;
-	began_ns = clock_now_ns();
-	sched_yield();
-	rnic_yield_backoff_note(&loop->backoff, began_ns, clock_now_ns());
+	if (loop->poll != POLL_BUSY)
+		yield_and_note(&loop->backoff);
 }
 
 /* Polls the descriptors without waiting, now and then. */

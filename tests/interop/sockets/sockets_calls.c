@@ -342,7 +342,7 @@ static void cancel(pthread_t thread)
 	assert_ptr_equal(result, PTHREAD_CANCELED);
 }
 
-/* iperf3 3.18 ends its threads so. */
+/* iperf3 3.18 ends its threads in this way. */
 static void test_asynchronously_cancelled_threads_leave_the_rest(void **state)
 {
 	struct ends *ends = *state;

@@ -129,7 +129,6 @@ static void descriptors_that_cannot_be_mapped_are_refused(void **state)
 	bench_stop(bench);
 }
 
-/* An import may go before its regions, and the exporter before the import. */
 /* Of rdma-core 64 and later, which the program may not be linked with. */
 static void buffers_of_the_library_are_registered(void **state)
 {
@@ -162,6 +161,7 @@ static void buffers_of_the_library_are_registered(void **state)
 	bench_stop(bench);
 }
 
+/* An import may go before its regions, and the exporter before the import. */
 static void device_memory_outlives_its_names(void **state)
 {
 	struct bench *bench = bench_start(IBV_QPT_RC);

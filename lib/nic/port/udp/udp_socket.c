@@ -118,8 +118,9 @@ static void buffer_prepare(struct udp_socket_port *self, uint32_t i)
 }
 
 /*
- * How many arrivals to take at a time. Of long ones few: the engine then reads their bytes while
- * the processor's cache has them, and acknowledges the first ones while the peer sends the next.
+ * How many arrivals to take at a time. Where they are long, the port takes few: then the
+ * processor's cache still has their bytes when the engine reads them, and the engine acknowledges
+ * the first ones while the peer sends the next.
  */
 static uint32_t arrivals_room(const struct udp_socket_port *self)
 {
@@ -130,6 +131,8 @@ static void note_bulk(struct udp_socket_port *self)
 {
 	uint64_t bytes = 0;
 
+	if (self->arrival_count == 0)
+		return;
 	for (uint32_t i = 0; i < self->arrival_count; i++)
 		bytes += self->arrivals[i].length;
 	self->is_bulk = bytes >= (uint64_t)self->arrival_count * BULK_BYTES;
@@ -190,10 +193,8 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 	self->arrival_next = 0;
 	if (asked != NULL) {
 		socket_receive(self, asked);
-		if (self->arrival_count > 0) {
+		if (self->arrival_count > 0)
 			self->quiet_ns = 0;
-			note_bulk(self);
-		}
 		return;
 	}
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
@@ -213,8 +214,6 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 		    self->arrival_count < arrivals_room(self))
 			socket_receive(self, sock);
 	}
-	if (self->arrival_count > 0)
-		note_bulk(self);
 }
 
 static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uint32_t max,
@@ -224,8 +223,10 @@ static uint32_t udp_socket_receive(struct port *port, struct datagram *into, uin
 
 	udp_sockets_segmentation(&self->sockets, now_ns);
 	udp_errors_look(&self->sockets, port, now_ns);
-	if (self->arrival_next == self->arrival_count)
+	if (self->arrival_next == self->arrival_count) {
 		arrivals_fetch(self, now_ns);
+		note_bulk(self);
+	}
 	return udp_arrivals_take(self->arrivals, &self->arrival_next, self->arrival_count, into,
 				 max, &port->counters, now_ns);
 }

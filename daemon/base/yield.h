@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Yields of threads that poll. */
+#ifndef DAEMON_BASE_YIELD_H
+#define DAEMON_BASE_YIELD_H
+
+#include "base/yield_backoff.h"
+
+/* Yields the processor, and notes in `backoff` how long that took. Call it without a lock. */
+void yield_and_note(struct rnic_yield_backoff *backoff);
+
+#endif
