@@ -180,7 +180,8 @@ static int iw_wait_sleep_for_events(struct iw_ctx_conn *ctx, uint64_t deadline_n
 		 .events = POLLIN},
 	};
 	const uint64_t until_ns = deadline_ns < look_ns ? deadline_ns : look_ns;
-	int count = rnic_wait(descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
+	struct rnic_context *context = ctx->qp != NULL ? ctx->pd->context : NULL;
+	int count = rnic_wait(context, descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
 	int error = 0;
 
 	if (count < 0)

@@ -42,7 +42,7 @@ int rnic_dial_wait(struct rnic_cm_channel *channel, uint64_t deadline_ns,
 
 		if (error != -EAGAIN)
 			return error;
-		count = rnic_wait(&descriptor, 1, rnic_dial_poll_timeout_ms(deadline_ns));
+		count = rnic_wait(NULL, &descriptor, 1, rnic_dial_poll_timeout_ms(deadline_ns));
 		if (count < 0)
 			return count;
 		if (count == 0 && rnic_dial_now_ns() >= deadline_ns)

@@ -16,11 +16,12 @@
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_4
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_4"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_5
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_5"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
+struct pollfd;
 
 /* A child of fork() has no device. The child closes its copies of the descriptors. */
 enum rnic_direct_fork {
@@ -66,11 +67,19 @@ struct rnic_direct_device {
 
 	/*
 	 * Takes turns until `fd` is readable, and sleeps between them, so that the caller needs one
-	 * wake-up for what arrives. Beside another thread that is in this call it only sleeps.
-	 * Returns earlier where `fd` does not block; the device's thread takes the turns from then
-	 * on. -EINTR: as read(2).
+	 * wake-up for what arrives. Beside another thread that waits here it only sleeps. Returns
+	 * at once where `fd` does not block; the device's thread takes the turns from then on,
+	 * unless the program also waits here. -EINTR: as read(2).
 	 */
 	int (*await)(struct rnic_direct *device, int fd);
+
+	/*
+	 * The same for several descriptors: waits as poll(2) does, and returns what poll(2)
+	 * returns, or a negative errno. -E2BIG: so many descriptors that poll(2) must serve;
+	 * -ENODEV: the device is closed.
+	 */
+	int (*wait)(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
+		    int timeout_ms);
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);

@@ -252,6 +252,7 @@ const struct rnic_direct_device RNIC_DIRECT_SYMBOL __attribute__((visibility("de
 	.turn = direct_device_turn,
 	.poll = direct_device_poll,
 	.await = direct_device_await,
+	.wait = direct_device_wait,
 	.serve = direct_device_serve,
 	.end_waits = direct_device_end_waits,
 	.fork = direct_device_fork,

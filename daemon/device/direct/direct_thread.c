@@ -102,10 +102,8 @@ static void direct_note_arrivals(struct rnic_direct *device, bool has_received, 
 			direct_note_arrival_in_watch(device, now_ns);
 	} else if (after_lease) {
 		device->misses = has_received ? device->misses + 1 : 0;
-		if (device->misses >= DIRECT_MISSES) {
-			device->is_watching = true;
-			device->takes = 0;
-		}
+		if (device->misses >= DIRECT_MISSES)
+			direct_begin_watch(device);
 	}
 }
 
@@ -125,6 +123,8 @@ static bool direct_step(struct rnic_direct *device, bool after_lease, uint64_t n
 	const bool has_received = direct_turn_receives(device, now_ns);
 	const bool is_active = device->active_ns == now_ns;
 
+	if (device->lease_ns <= now_ns)
+		device->is_attended = false;
 	direct_note_arrivals(device, has_received, after_lease, now_ns);
 	if (direct_should_look(device, has_received, now_ns) && direct_look(device, now_ns))
 		device->active_ns = now_ns;

@@ -212,6 +212,12 @@ bool direct_look(struct rnic_direct *device, uint64_t now_ns)
 	return is_served;
 }
 
+void direct_begin_watch(struct rnic_direct *device)
+{
+	device->is_watching = true;
+	device->takes = 0;
+}
+
 void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (now_ns - device->polled_ns > DIRECT_POLLING_NS) {

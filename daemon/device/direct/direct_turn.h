@@ -14,7 +14,8 @@
  * and on its event, and what arrives wakes one thread. Where waits are short, the thread polls for
  * a moment first. The device's thread sleeps as long. Further threads that wait for events are
  * bystanders: they sleep on their events alone. Beside them there is no lease, for nobody else
- * would take the turns that they wait for.
+ * would take the turns that they wait for. A program that asks for an event without blocking sleeps
+ * elsewhere, and the device's thread keeps watch at once.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
@@ -35,6 +36,7 @@
 #include "device/device_half.h"
 #include "device/process/device_process.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,6 +71,7 @@ struct rnic_direct {
 	uint64_t polled_ns; /* time of the program's latest turn */
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
+	bool is_attended;   /* there has been a waiter, and it comes back before a lease is over */
 	uint64_t waited_ns; /* how long the latest waiter has waited */
 	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
@@ -109,6 +112,8 @@ void direct_device_poll(struct rnic_direct *device);
 void direct_device_serve(struct rnic_direct *device);
 void direct_device_end_waits(struct rnic_direct *device);
 int direct_device_await(struct rnic_direct *device, int fd);
+int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
+		       int timeout_ms);
 
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
 int direct_start_thread(struct rnic_direct *device);
@@ -127,6 +132,9 @@ void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
 /* Leaves the turns to the program for a while, where none of its threads waits for an event. */
 void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
+
+/* The device's thread keeps watch from now on: no turn of the program begins a lease. */
+void direct_begin_watch(struct rnic_direct *device);
 
 /*
  * Datagrams came while the thread keeps watch. The watch ends when the program has long been there

@@ -11,14 +11,37 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
+#include <time.h>
 
 #define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
+#define DIRECT_WAIT_FDS	     8			    /* descriptors of a wait at most */
 
-static bool direct_is_ready(int fd)
+/* A thread that waits, and for what. */
+struct direct_waiter {
+	struct pollfd *descriptors;
+	unsigned count;
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	bool is_read;	      /* only those signals end the wait that would end read(2) */
+	int cancellation;     /* the thread's state of it while it sleeps */
+};
+
+/* How many descriptors are ready; they say so themselves. */
+static int direct_count_ready(const struct direct_waiter *waiter)
 {
-	struct pollfd event = {.fd = fd, .events = POLLIN};
+	return poll(waiter->descriptors, waiter->count, 0);
+}
 
-	return poll(&event, 1, 0) != 0;
+/* The same for what a sleep on a copy of the descriptors has found. */
+static int direct_take_ready(const struct direct_waiter *waiter, const struct pollfd *copies)
+{
+	int ready = 0;
+
+	for (unsigned i = 0; i < waiter->count; i++) {
+		waiter->descriptors[i].revents = copies[i].revents;
+		ready += copies[i].revents != 0;
+	}
+	return ready;
 }
 
 /* The turns are the program's for another lease, and the device's thread's then. */
@@ -71,53 +94,63 @@ static bool direct_is_interrupting(void)
 	return false;
 }
 
+static int direct_poll_until(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns)
+{
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	const struct timespec left = {
+		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
+		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
+	};
+	const bool is_endless = deadline_ns == UINT64_MAX;
+
+	return ppoll(wakes, count, is_endless ? NULL : &left, NULL) < 0 ? -errno : 0;
+}
+
 /*
  * Sleeps with the lock given up meanwhile. A thread may be cancelled while it sleeps, as in
- * read(2). -EINTR: a signal came that would have ended read(2).
+ * read(2) and poll(2). -EINTR: a signal came that ends the wait.
  */
-static int direct_sleep_cancellable(struct rnic_direct *device, struct pollfd *wakes, nfds_t count,
-				    int cancellation)
+static int direct_sleep_cancellable(struct rnic_direct *device, const struct direct_waiter *waiter,
+				    struct pollfd *wakes, nfds_t count)
 {
 	int result;
 
 	pthread_mutex_unlock(&device->lock);
-	pthread_setcancelstate(cancellation, NULL);
-	result = poll(wakes, count, -1) < 0 ? -errno : 0;
+	pthread_setcancelstate(waiter->cancellation, NULL);
+	result = direct_poll_until(wakes, count, waiter->deadline_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	direct_take_lock(device);
-	return result == -EINTR && direct_is_interrupting() ? -EINTR : 0;
+	return result == -EINTR && (!waiter->is_read || direct_is_interrupting()) ? -EINTR : 0;
 }
 
-/* Sleeps as direct_sleep() does, and on `fd` too. 1: it is readable; -EINTR: a signal came. */
-static int direct_sleep_for_event(struct rnic_direct *device, int fd, int cancellation,
+/* Sleeps as the device's thread does, and on the waiter's descriptors too. */
+static int direct_sleep_for_event(struct rnic_direct *device, const struct direct_waiter *waiter,
 				  uint64_t now_ns)
 {
-	struct pollfd wakes[] = {
-		{.fd = device->epoll_fd, .events = POLLIN},
-		{.fd = fd, .events = POLLIN},
-	};
+	struct pollfd wakes[1 + DIRECT_WAIT_FDS] = {{.fd = device->epoll_fd, .events = POLLIN}};
 	int result = 0;
 
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS) {
 		pthread_mutex_unlock(&device->lock);
 		sched_yield();
 		direct_take_lock(device);
-		return direct_is_ready(fd);
+		return direct_count_ready(waiter);
 	}
+	memcpy(wakes + 1, waiter->descriptors, waiter->count * sizeof(wakes[0]));
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
 		direct_tell(device, now_ns);
 		pthread_cleanup_push(direct_cancelled, device);
-		result =
-			direct_sleep_cancellable(device, wakes, RNIC_COUNT_OF(wakes), cancellation);
+		result = direct_sleep_cancellable(device, waiter, wakes, 1 + waiter->count);
 		pthread_cleanup_pop(false);
 		device->has_news |= wakes[0].revents != 0;
 		if (!device->is_open)
 			return 0;
 	}
 	device_half_withdraw_sleep(device->half);
-	return result == 0 && wakes[1].revents != 0 ? 1 : result;
+	return result == 0 ? direct_take_ready(waiter, wakes + 1) : result;
 }
 
 /*
@@ -130,52 +163,57 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
 }
 
-static int direct_spin_for_event(struct rnic_direct *device, int fd)
+static int direct_spin_for_event(struct rnic_direct *device, const struct direct_waiter *waiter)
 {
 	pthread_mutex_unlock(&device->lock);
 	yield_and_note(&device->wait_backoff);
 	direct_take_lock(device);
-	return direct_is_ready(fd);
+	return direct_count_ready(waiter);
 }
 
-/* Takes turns until `fd` is readable, and sleeps on `fd` when there is nothing to do. */
-static int direct_wait(struct rnic_direct *device, int fd, int cancellation)
+/* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
+static int direct_take_turns(struct rnic_direct *device, const struct direct_waiter *waiter)
 {
 	const uint64_t began_ns = clock_now_ns();
+	uint64_t now_ns = began_ns;
 	int result = 0;
 
 	device->has_waiter = true;
+	device->is_attended = true;
 	device->lease_ns = 0;
-	while (result == 0 && device->is_open) {
-		const uint64_t now_ns = clock_now_ns();
+	do {
 		const bool has_received = direct_turn_receives(device, now_ns);
 
 		if (direct_should_look(device, has_received, now_ns))
 			direct_look(device, now_ns);
 		if (device->active_ns == now_ns)
-			result = direct_is_ready(fd);
+			result = direct_count_ready(waiter);
 		else if (direct_should_spin(device, began_ns, now_ns))
-			result = direct_spin_for_event(device, fd);
+			result = direct_spin_for_event(device, waiter);
 		else
-			result = direct_sleep_for_event(device, fd, cancellation, now_ns);
+			result = direct_sleep_for_event(device, waiter, now_ns);
 		direct_let_others_in(device);
-	}
-	device->waited_ns = clock_now_ns() - began_ns;
+		now_ns = clock_now_ns();
+	} while (result == 0 && device->is_open && now_ns < waiter->deadline_ns);
+	device->waited_ns = now_ns - began_ns;
 	direct_stop_waiting(device);
-	return result < 0 ? result : 0;
+	return result;
 }
 
-/* Waits until `fd` is readable, while others take the turns. */
-static int direct_stand_by(struct rnic_direct *device, int fd, int cancellation)
+/* Waits until a descriptor is ready, while others take the turns. */
+static int direct_stand_by(struct rnic_direct *device, const struct direct_waiter *waiter)
 {
-	struct pollfd wake = {.fd = fd, .events = POLLIN};
-	int result = 0;
+	struct pollfd wakes[DIRECT_WAIT_FDS];
+	int result = direct_count_ready(waiter);
 
+	memcpy(wakes, waiter->descriptors, waiter->count * sizeof(wakes[0]));
 	device->bystanders++;
-	while (device->is_open && result == 0 && !direct_is_ready(fd)) {
+	while (device->is_open && result == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, device);
-		result = direct_sleep_cancellable(device, &wake, 1, cancellation);
+		result = direct_sleep_cancellable(device, waiter, wakes, waiter->count);
 		pthread_cleanup_pop(false);
+		if (result == 0)
+			result = direct_take_ready(waiter, wakes);
 	}
 	device->bystanders--;
 	return result;
@@ -190,23 +228,55 @@ static void direct_turn_posts(struct rnic_direct *device, uint64_t now_ns)
 	direct_arm(device, now_ns);
 }
 
-static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
+static int direct_await_any(struct rnic_direct *device, const struct direct_waiter *waiter)
 {
-	const bool blocks = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
-	const uint64_t now_ns = clock_now_ns();
+	const int result = direct_count_ready(waiter);
 
-	if (blocks && direct_is_ready(fd)) {
-		direct_turn_posts(device, now_ns);
-		return 0;
+	if (result != 0) {
+		direct_turn_posts(device, clock_now_ns());
+		return result;
 	}
-	if (blocks && !device->has_waiter)
-		return direct_wait(device, fd, cancellation);
-	/* Where the call does not block, the caller is about to sleep elsewhere. */
-	if (!blocks)
-		device->lease_ns = now_ns;
+	if (!device->has_waiter)
+		return direct_take_turns(device, waiter);
+	direct_turn(device, clock_now_ns());
+	direct_arm(device, clock_now_ns());
+	return direct_stand_by(device, waiter);
+}
+
+/*
+ * The caller is about to sleep elsewhere, and the device's thread keeps watch. A program that also
+ * waits here will be back at once, and take the turns itself.
+ */
+static void direct_hand_over(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (device->is_attended)
+		return;
+	direct_begin_watch(device);
+	device->lease_ns = now_ns;
 	direct_turn(device, now_ns);
 	direct_arm(device, now_ns);
-	return blocks ? direct_stand_by(device, fd, cancellation) : 0;
+}
+
+static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
+{
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+	const struct direct_waiter waiter = {
+		.descriptors = &event,
+		.count = 1,
+		.deadline_ns = UINT64_MAX,
+		.is_read = true,
+		.cancellation = cancellation,
+	};
+	const uint64_t now_ns = clock_now_ns();
+	int result = 0;
+
+	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
+		result = direct_await_any(device, &waiter);
+	else if (direct_count_ready(&waiter) != 0)
+		direct_turn_posts(device, now_ns);
+	else
+		direct_hand_over(device, now_ns);
+	return result < 0 ? result : 0;
 }
 
 int direct_device_await(struct rnic_direct *device, int fd)
@@ -217,5 +287,26 @@ int direct_device_await(struct rnic_direct *device, int fd)
 	if (device->is_open)
 		result = direct_await_event(device, fd, cancellation);
 	direct_unlock(device, cancellation);
+	return result;
+}
+
+int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
+		       int timeout_ms)
+{
+	struct direct_waiter waiter = {
+		.descriptors = descriptors,
+		.count = count,
+		.deadline_ns = UINT64_MAX,
+	};
+	int result = -ENODEV;
+
+	if (count > DIRECT_WAIT_FDS)
+		return -E2BIG;
+	if (timeout_ms >= 0)
+		waiter.deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
+	waiter.cancellation = direct_lock(device);
+	if (device->is_open)
+		result = direct_await_any(device, &waiter);
+	direct_unlock(device, waiter.cancellation);
 	return result;
 }

@@ -309,12 +309,15 @@ RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 struct pollfd;
 
 /*
- * Waits as poll(2) does, for descriptors that daemons make readable. Returns poll's result or a
- * negative errno, -EINTR when a signal came. `timeout_ms` -1: without end. After a short wait the
- * thread expects the next wait to be short. It then spends the first part of that wait awake, by
- * turns with the daemon, so that an event within some microseconds needs no wake-up.
+ * Waits as poll(2) does, for descriptors that the device of `context` makes readable, and others;
+ * NULL: for those of several devices. Returns poll's result or a negative errno, -EINTR when a
+ * signal came. `timeout_ms` -1: without end. After a short wait the next one is expected to be
+ * short. The first part of that wait passes awake, by turns with the daemon, so that an event
+ * within some microseconds needs no wake-up. Where the device is inside the program, the calling
+ * thread does the device's work meanwhile.
  */
-RNIC_API int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms);
+RNIC_API int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+		       int timeout_ms);
 
 /* ---- queue pairs ---- */
 

@@ -126,7 +126,7 @@ int transport_device_wait(struct transport_device *device, int timeout_ms)
 		{.fd = rnic_channel_fd(device->channel), .events = POLLIN},
 		{.fd = rnic_cm_channel_fd(device->cm), .events = POLLIN},
 	};
-	int error = rnic_wait(descriptors, 3, device->is_woken ? 0 : timeout_ms);
+	int error = rnic_wait(device->context, descriptors, 3, device->is_woken ? 0 : timeout_ms);
 
 	if (error > 0)
 		error = 0;

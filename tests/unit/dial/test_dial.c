@@ -59,8 +59,10 @@ int rnic_dial_resolve(const char *host, uint16_t port, uint32_t max_count,
 	return (int)count;
 }
 
-int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
+int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+	      int timeout_ms)
 {
+	(void)context;
 	(void)descriptors;
 	(void)count;
 	(void)timeout_ms;

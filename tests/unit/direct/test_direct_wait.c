@@ -6,7 +6,9 @@
 #include "fake_device_half.h"
 #include "unit_test.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -277,6 +279,125 @@ static void after_a_short_wait_a_thread_polls_first(void **state)
 	assert_true(f->device.waited_ns >= DIRECT_SPIN_NS);
 }
 
+/* --- a wait for several descriptors ----------------------------------------------------------- */
+
+static int wait_for_either(struct fixture *f, struct pollfd either[2], int timeout_ms)
+{
+	either[0] = (struct pollfd){.fd = f->first.read_fd, .events = POLLIN};
+	either[1] = (struct pollfd){.fd = f->second.read_fd, .events = POLLIN};
+	return direct_device_wait(&f->device, either, 2, timeout_ms);
+}
+
+static void a_wait_says_which_descriptor_is_ready(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+
+	channel_signal(&f->second);
+	assert_int_equal(wait_for_either(f, either, -1), 1);
+	assert_int_equal(either[0].revents, 0);
+	assert_int_equal(either[1].revents, POLLIN);
+	assert_int_equal(fake_device_half.turns, 0);
+}
+
+static void *signal_once_asleep(void *argument)
+{
+	struct fixture *f = argument;
+
+	while (!is_asleep(&f->device))
+		sched_yield();
+	channel_signal(&f->second);
+	return NULL;
+}
+
+static void a_wait_that_sleeps_says_which_descriptor_is_ready(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+	pthread_t thread;
+
+	a_turn_leaves_a_deadline();
+	assert_int_equal(pthread_create(&thread, NULL, signal_once_asleep, f), 0);
+	assert_int_equal(wait_for_either(f, either, -1), 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(either[0].revents, 0);
+	assert_int_equal(either[1].revents, POLLIN);
+	assert_true(fake_device_half.turns > 0);
+	assert_false(f->device.has_waiter);
+}
+
+static void a_wait_ends_at_its_deadline(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t began_ns = clock_now_ns();
+	struct pollfd either[2];
+
+	assert_int_equal(wait_for_either(f, either, 1), 0);
+	assert_true(clock_now_ns() - began_ns >= RNIC_NS_PER_MS);
+	assert_false(f->device.has_waiter);
+}
+
+static void a_bystander_leaves_at_its_deadline(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+	struct pollfd either[2];
+
+	waiter_start(&waiter, f, &f->first, 0);
+	assert_int_equal(wait_for_either(f, either, 1), 0);
+	assert_true(has_waiters(&f->device, 0));
+	waiter_finish(&waiter);
+}
+
+static void poll_serves_more_descriptors_than_a_wait_takes(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd many[100] = {{0}};
+
+	assert_int_equal(direct_device_wait(&f->device, many, 100, -1), -E2BIG);
+}
+
+static void a_closed_device_has_no_wait(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+
+	f->device.is_open = false;
+	assert_int_equal(wait_for_either(f, either, -1), -ENODEV);
+}
+
+/* --- a program that sleeps elsewhere ---------------------------------------------------------- */
+
+static void ask_without_blocking(struct fixture *f)
+{
+	assert_int_equal(fcntl(f->first.read_fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
+}
+
+static void a_program_that_sleeps_elsewhere_leaves_the_turns(void **state)
+{
+	struct fixture *f = *state;
+
+	f->device.lease_ns = clock_now_ns() + FAR_NS;
+	ask_without_blocking(f);
+	assert_int_equal(fake_device_half.turns, 1);
+	assert_true(f->device.lease_ns <= clock_now_ns());
+	direct_device_poll(&f->device);
+	assert_true(f->device.lease_ns <= clock_now_ns());
+}
+
+/* The program will be back before the lease ends. */
+static void a_program_that_waits_here_keeps_the_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+
+	assert_int_equal(wait_for_either(f, either, 1), 0);
+	f->device.lease_ns = clock_now_ns() + FAR_NS;
+	ask_without_blocking(f);
+	assert_true(f->device.lease_ns > clock_now_ns());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +417,20 @@ int main(void)
 		cmocka_unit_test_setup_teardown(after_a_long_wait_a_thread_sleeps_at_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_short_wait_a_thread_polls_first, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_says_which_descriptor_is_ready, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_that_sleeps_says_which_descriptor_is_ready,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_wait_ends_at_its_deadline, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_bystander_leaves_at_its_deadline, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(poll_serves_more_descriptors_than_a_wait_takes,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_closed_device_has_no_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_sleeps_elsewhere_leaves_the_turns,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_waits_here_keeps_the_turns, set_up,
 						tear_down),
 	};
 

@@ -65,7 +65,7 @@ static int wait_for(uint64_t after_ns, int timeout_ms)
 	world.yields = 0;
 	world.sleeps = 0;
 	world.ready_ns = world.now_ns + after_ns;
-	return rnic_wait(&descriptor, 1, timeout_ms);
+	return rnic_wait(NULL, &descriptor, 1, timeout_ms);
 }
 
 /* Long after all that earlier tests did. */

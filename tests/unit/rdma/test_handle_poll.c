@@ -5,6 +5,7 @@
  */
 #include "dial/dial.h"
 #include "rdma/handle_objects.h"
+#include "rdma/handle_session.h"
 #include "unit_test.h"
 
 #include <poll.h>
@@ -72,8 +73,10 @@ void rnic_cm_ack_event(const struct rnic_cm_event *event)
 	(void)event;
 }
 
-int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
+int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+	      int timeout_ms)
 {
+	(void)context;
 	const int ready = poll(descriptors, count, timeout_ms);
 
 	return ready < 0 ? -errno : ready;
@@ -99,10 +102,12 @@ static void nothing(struct rnic_handle *handle)
 
 static int make_qp(void **state)
 {
+	static struct rnic_handle_session session;
 	struct rnic_handle_qp *qp = calloc(1, sizeof(*qp));
 	pthread_condattr_t attributes;
 
 	assert_non_null(qp);
+	qp->session = &session;
 	pthread_mutex_init(&qp->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

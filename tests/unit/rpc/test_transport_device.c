@@ -99,8 +99,10 @@ int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 	return world.cm_events[0];
 }
 
-int rnic_wait(struct pollfd *descriptors, unsigned count, int timeout_ms)
+int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+	      int timeout_ms)
 {
+	(void)context;
 	int ready = poll(descriptors, count, timeout_ms);
 
 	return ready < 0 ? -errno : ready;
