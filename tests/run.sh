@@ -378,6 +378,14 @@ if [ -n "$rxe" ]; then
 fi
 if [ -n "$bench" ]; then "$top/tests/bench/run.sh"; fi
 
+# Once more at the end, where a reader of a long log looks first.
+list_failures() {
+	[ -n "$failed_stage" ] || return 0
+	echo "== what failed in $failed_stage"
+	grep -aE '^(FAIL |\[  FAILED  \]|      \| )' "$logs/$failed_stage" | head -n 60
+}
+
+list_failures
 echo "== summary"
 for stage in "${stages[@]}"; do
 	echo "$stage: $(summary_of "$stage" | head -n 1)"

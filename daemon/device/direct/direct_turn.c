@@ -253,12 +253,18 @@ static void direct_count_burst(struct rnic_direct *device, uint64_t now_ns)
 	device->burst = is_next ? device->burst + 1 : 1;
 }
 
-/* Whether the latest post may wait for a later turn, which sends it with others. */
-static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
+/*
+ * Whether the latest post may wait for a later turn, which sends it with others. A program that
+ * posts on gives the posts before their turn itself, well before they are due, and no thread wakes
+ * for it.
+ */
+static bool direct_may_defer(const struct rnic_direct *device, unsigned post, uint64_t now_ns)
 {
 	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
 		return false;
 	if ((post & RNIC_DIRECT_POST_AWAITED) != 0 && device->burst <= DIRECT_EAGER_POSTS)
+		return false;
+	if (device->posts > 0 && device->due_ns < now_ns + DIRECT_POST_NS / 2)
 		return false;
 	return device->burst > 1 && device->posts < DIRECT_BURST_POSTS;
 }
@@ -294,7 +300,7 @@ static void direct_take_post(struct rnic_direct *device, unsigned post)
 	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
 		device_half_wake_clients(device->half);
 	direct_count_burst(device, now_ns);
-	if (direct_may_defer(device, post)) {
+	if (direct_may_defer(device, post, now_ns)) {
 		direct_defer_post(device, now_ns);
 	} else {
 		direct_turn_of_program(device, now_ns);

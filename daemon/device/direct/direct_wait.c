@@ -180,6 +180,7 @@ static int direct_take_turns(struct rnic_direct *device, const struct direct_wai
 
 	device->has_waiter = true;
 	device->is_attended = true;
+	device->is_watching = false;
 	device->lease_ns = 0;
 	do {
 		const bool has_received = direct_turn_receives(device, now_ns);

@@ -7,7 +7,9 @@
 #   rnicd 10.77.0.1, fd77::1   tap0 ----- eth0   rxe0 10.77.0.2, fd77::2
 #
 # The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire. The
-# cases on a good wire also run with the device inside the program, where the build has that.
+# cases on a good wire also run with the device inside the program, where the build has that. Where
+# the guest fails by a fault of its own, so that its kernel ends or the host's kernel gets no answer
+# either, the stage runs once more in a machine that is booted anew. The test prints the console.
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
@@ -33,23 +35,47 @@ check_faults() {
 	esac
 }
 
+# run_cases NAME [OPTION OF RNIC-RUN]: returns the exit status of rxe_run.py.
+run_cases() {
+	# In the background, so that a signal ends this script at once and that with it.
+	python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$1" ${LONG:+--long} \
+		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
+		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon ${2:+"$2"} \
+		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
+	own $!
+	wait $!
+}
+
+# Whether the guest is at fault. Boots the machine anew then, once in this test.
+is_reborn() {
+	local fault
+	fault=$(guest_fault)
+	[ -n "$fault" ] && [ -z "$first_fault" ] || return 1
+	first_fault=$fault
+	echo "# the guest has failed: $fault"
+	tail -n 60 "$WORK/console" | sed 's/^/      | /'
+	guest_end
+	guest_start "$BUILD/rxe-guest"
+}
+
 # run_stage NAME OPTIONS [OPTION OF RNIC-RUN]
 run_stage() {
-	local name=$1 start=$SECONDS
+	local name=$1 start=$SECONDS status
 	echo "# $name ${3:-}"
 	# shellcheck disable=SC2086 # the options are words
 	daemon_start 0 --netdev tap0 $2 ${RNIC_RXE_OPTIONS:-}
-	# In the background, so that a signal ends this script at once and that with it.
-	python3 "$here/rxe_run.py" --agent "$WORK/agent" --stage "$name" ${LONG:+--long} \
-		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"} -- \
-		ip netns exec "${side_namespace[0]}" "$BIN/rnic-run" --no-daemon ${3:+"$3"} \
-		--socket "${side_socket[0]}" "$BUILD/tests/verbs_puppet" 2>"$WORK/errors" &
-	own $!
-	if wait $!; then
+	run_cases "$name" "${@:3}"
+	status=$?
+	if [ $status -eq 3 ] && is_reborn; then
+		run_cases "$name" "${@:3}"
+		status=$?
+	fi
+	if [ $status -eq 0 ]; then
 		pass "$name ${3:-} ($((SECONDS - start)) s)"
 	else
 		fail "$name ${3:-} ($((SECONDS - start)) s)" "$WORK/errors"
 	fi
+	[ $status -ne 3 ] || guest_is_lost=1
 	[ -n "${RNIC_RXE_CASES:-}" ] || check_faults "$name"
 	daemon_finish 0
 }
@@ -61,28 +87,35 @@ guest_build "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem
 side_namespace[0]=rnic-$RUN_ID-0
 ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
 on 0 ip link set lo up
-guest_start "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
+guest_wire || skip_test "no emulated machine: $guest_problem"
 
+guest_start "$BUILD/rxe-guest"
+first_fault=""
+guest_is_lost=""
+
+# The stages after that would only wait.
 guest_lives() {
-	is_running "$guest_pid" && return
+	[ -z "$guest_is_lost" ] && is_running "$guest_pid" && return
 	fail "the guest lives" "$WORK/console"
 	return 1
 }
 
-while IFS=: read -r name options; do
-	# shellcheck disable=SC2053 # a pattern
-	[[ $name == ${RNIC_RXE_STAGES:-*} ]] || continue
-	run_stage "$name" "$options" </dev/null
-	guest_lives || break
-done < <(python3 "$here/rxe_run.py" --list ${LONG:+--long})
-if [ -e "$BUILD/lib/librnic-direct.so" ]; then
+# The stages, each as OPTION OF RNIC-RUN:NAME:OPTIONS OF RNICD.
+list_stages() {
+	local name
+	python3 "$here/rxe_run.py" --list ${LONG:+--long} | sed 's/^/:/'
+	[ -e "$BUILD/lib/librnic-direct.so" ] || return 0
 	for name in transfers failures scenarios; do
-		# shellcheck disable=SC2053 # a pattern
-		[[ "$name --direct" == ${RNIC_RXE_STAGES:-*} ]] || continue
-		run_stage "$name" "" --direct
-		guest_lives || break
+		echo "--direct:$name:"
 	done
-fi
-end_process "$guest_pid"
-wait "$guest_pid"
+}
+
+while IFS=: read -r path name options; do
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name${path:+ $path} == ${RNIC_RXE_STAGES:-*} ]] || continue
+	# shellcheck disable=SC2086 # no word where the path is not named
+	run_stage "$name" "$options" $path </dev/null
+	guest_lives || break
+done < <(list_stages)
+guest_end
 test_finish

@@ -8,9 +8,12 @@
 #   guest_refusal               why there can be no guest here; nothing when there can
 #   guest_build DIRECTORY       packs what is missing there, with the package that rxe_fetch.sh left
 #                               in DIRECTORY/package; sets guest_problem if it cannot
-#   guest_start DIRECTORY       starts it on tap0 of side 0's network namespace; its serial line is
-#                               $WORK/console, and what is written to the socket $WORK/agent goes
-#                               to verbs_puppet in it; sets guest_problem if there can be no tap0
+#   guest_wire                  makes tap0 in side 0's network namespace; sets guest_problem if there
+#                               can be none
+#   guest_start DIRECTORY       starts it on tap0; its serial line is $WORK/console, and what is
+#                               written to the socket $WORK/agent goes to verbs_puppet in it
+#   guest_end                   ends it
+#   guest_fault                 the line on its console that tells of a fault of its own, if any
 #
 # To be sourced behind lib.sh. The guest answers on 10.77.0.2 and fd77::2; guest_pid is qemu.
 
@@ -171,13 +174,17 @@ guest_build() {
 		guest_pack "$1"
 }
 
-guest_start() {
+guest_wire() {
 	on 0 ip tuntap add dev tap0 mode tap vnet_hdr ||
 		{ guest_problem="no tap device can be made"; return 1; }
 	on 0 ip link set tap0 mtu $GUEST_MTU
 	on 0 ip address add 10.77.0.1/24 dev tap0
 	on 0 ip -6 address add fd77::1/64 dev tap0 nodad
 	on 0 ip link set tap0 up
+}
+
+# A kernel that is at fault says so and ends at once: a task that hangs for 20 seconds is a fault.
+guest_start() {
 	# It ends with this script, however that ends. rep movsb and pclmulqdq are slow when
 	# emulated, and Linux would use them if it could.
 	exec_on 0 setpriv --pdeathsig KILL qemu-system-x86_64 \
@@ -185,8 +192,10 @@ guest_start() {
 		-cpu max,-erms,-pclmulqdq \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$1/vmlinux" -initrd "$1/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr \
-			random.trust_cpu=on guest_mtu=$GUEST_MTU" \
+		-append "console=ttyS0 quiet panic=-1 oops=panic softlockup_panic=1 \
+			sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=20 \
+			net.ifnames=0 mitigations=off nokaslr random.trust_cpu=on \
+			guest_mtu=$GUEST_MTU" \
 		-serial "file:$WORK/console" \
 		-netdev tap,id=data,ifname=tap0,script=no,downscript=no \
 		-device virtio-net-pci,netdev=data,romfile= \
@@ -195,4 +204,15 @@ guest_start() {
 		>"$WORK/qemu.log" 2>&1 &
 	guest_pid=$!
 	own $!
+}
+
+guest_end() {
+	end_process "$guest_pid"
+	wait "$guest_pid"
+	rm -f "$WORK/agent"
+}
+
+guest_fault() {
+	grep -aE 'Kernel panic|Oops|BUG: |blocked for more than|soft lockup|^dead network' "$WORK/console" |
+		head -n 1 | tr -d '\r'
 }

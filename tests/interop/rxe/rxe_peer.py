@@ -97,6 +97,21 @@ class PuppetError(Exception):
         self.errno = number
 
 
+class PeerLost(Exception):
+    """The puppet of a peer has ended."""
+
+    def __init__(self, peer, text="the puppet is gone"):
+        super().__init__(f"{peer}: {text}")
+        self.peer = peer
+
+
+class PeerSilent(PeerLost):
+    """The puppet of a peer does not answer."""
+
+    def __init__(self, peer):
+        super().__init__(peer, "the puppet does not answer")
+
+
 class Peer:
     """A verbs_puppet at the other end of a stream socket."""
 
@@ -138,12 +153,12 @@ class Peer:
         self.stream.settimeout(0.5)
         while True:
             number = int.from_bytes(os.urandom(4), "big")
-            self.stream.sendall(f"hello number={number}\n".encode())
+            self.send(f"hello number={number}\n")
             try:
                 while self.read_line() != f"ok echo={number}":
                     pass
                 break
-            except TimeoutError:
+            except PeerSilent:
                 if time.monotonic() > deadline:
                     raise
         self.stream.settimeout(ANSWER_SECONDS)
@@ -151,11 +166,24 @@ class Peer:
         self.ask("reset")
         self.has_windows = self.can_allocate_window()
 
+    def send(self, text):
+        try:
+            self.stream.sendall(text.encode())
+        except TimeoutError as error:
+            raise PeerSilent(self.name) from error
+        except OSError as error:
+            raise PeerLost(self.name) from error
+
     def read_line(self):
         while b"\n" not in self.received:
-            piece = self.stream.recv(65536)
+            try:
+                piece = self.stream.recv(65536)
+            except TimeoutError as error:
+                raise PeerSilent(self.name) from error
+            except OSError:
+                piece = b""
             if not piece:
-                raise ConnectionError(f"{self.name}: the puppet is gone")
+                raise PeerLost(self.name)
             self.received += piece
         line, _, self.received = self.received.partition(b"\n")
         return line.decode()
@@ -185,7 +213,7 @@ class Peer:
     def send_line(self, command, *words, **members):
         line = " ".join([command, *words, *(f"{name}={int(value)}"
                                             for name, value in members.items())])
-        self.stream.sendall(line.encode() + b"\n")
+        self.send(line + "\n")
         return line
 
     def read_answer(self, line):

@@ -6,7 +6,7 @@
     rxe_run.py --agent SOCKET --stage NAME [--long] -- COMMAND...
 
 COMMAND starts verbs_puppet on rnicd, SOCKET leads to the one in the guest. Prints a line for each
-case and exits 1 when one failed.
+case and exits 1 when one failed, or 3 when rxe does not answer any more.
 """
 
 import argparse
@@ -17,18 +17,33 @@ import time
 
 import rxe_cases as cases
 from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, exchange, lay_out, mixed_plan)
-from rxe_peer import (Endpoint, Peer, PuppetError, QKEY, SIGNALED, Service, Status, connect)
+from rxe_peer import (Endpoint, Peer, PeerLost, PuppetError, QKEY, SIGNALED, Service, Status,
+                      connect)
 from rxe_programs import CM_PROGRAMS, PROGRAMS, Programs
 from rxe_scenarios import NEED_WINDOWS, RC_OPERATIONS, SCENARIOS
 
+DEAD_NETWORK = "dead network"    # rxe_guest.sh looks for it
 ADDRESSES = {"rnicd": {4: "10.77.0.1", 6: "fd77::1"}, "rxe": {4: "10.77.0.2", 6: "fd77::2"}}
 
 
-class Report:
-    """What became of each case."""
+SLOW_SECONDS = 30        # a case that fails after so long has waited in vain
+SLOW_FAILURES_MAX = 3    # after so many the others would wait in vain too
+LINES_MAX = 12           # of what is wrong in a case
+FAILURES_IN_A_ROW = 3    # after so many the guest is asked whether it has a network
 
-    def __init__(self, only):
+
+class Hopeless(Exception):
+    """So many cases have waited in vain that the stage ends."""
+
+
+class Report:
+    """What became of each case. `guest` is the peer in the emulated machine."""
+
+    def __init__(self, only, guest):
         self.only = only
+        self.guest = guest
+        self.slow_failures = 0
+        self.failures_in_a_row = 0
         self.counts = {"ok": 0, "FAIL": 0, "skip": 0}
         self.deviations = set()
 
@@ -41,10 +56,26 @@ class Report:
             wrong = function(*arguments)
         except (PuppetError, RuntimeError, subprocess.TimeoutExpired) as error:
             wrong = [str(error)]
-        self.count("FAIL" if wrong else "ok",
-                   f"{name} ({(time.monotonic() - start) * 1000:.0f} ms)")
-        for text in wrong:
+        except PeerLost:
+            self.count("FAIL", name)
+            raise
+        seconds = time.monotonic() - start
+        self.count("FAIL" if wrong else "ok", f"{name} ({seconds * 1000:.0f} ms)")
+        for text in wrong[:LINES_MAX]:
             print("      |", text)
+        if len(wrong) > LINES_MAX:
+            print(f"      | and {len(wrong) - LINES_MAX} more")
+        self.judge_failures(bool(wrong), seconds)
+
+    def judge_failures(self, has_failed, seconds):
+        """Ends the stage where the cases to come would fail for the same reason."""
+        self.failures_in_a_row = self.failures_in_a_row + 1 if has_failed else 0
+        if self.failures_in_a_row == FAILURES_IN_A_ROW:
+            check_network(self.guest)
+        if has_failed and seconds > SLOW_SECONDS:
+            self.slow_failures += 1
+        if self.slow_failures >= SLOW_FAILURES_MAX:
+            raise Hopeless("too many cases have waited in vain: the others are left out")
 
     def forgive(self, name, requester, seen):
         """Whether rxe is known to show this in that case; remembers that it did."""
@@ -59,6 +90,18 @@ class Report:
     def count(self, verdict, text):
         self.counts[verdict] += 1
         print(f"{verdict:5} {text}", flush=True)
+
+
+def check_network(guest):
+    """The host's kernel answers ping, whatever rnicd does. Says on the console what is known."""
+    try:
+        for address in ADDRESSES["rnicd"].values():
+            guest.run(f"ping -c 3 -i 0.2 -W 2 {address} >/dev/null 2>&1")
+    except RuntimeError as error:
+        guest.run(f"(echo {DEAD_NETWORK}; cat /proc/net/dev /proc/interrupts; ip neigh; "
+                  "/bin/tc -s qdisc show dev eth0; true) >/dev/console 2>&1")
+        raise PeerLost(guest.name, "its network is dead: the host's kernel does not answer "
+                       "ping") from error
 
 
 class Stage:
@@ -293,6 +336,33 @@ def stages(is_long):
     return table
 
 
+def run_stage(stage, arguments):
+    _, method, netem = stage
+    peers = {"rxe": Peer.reach("rxe", arguments.agent),
+             "rnicd": Peer.start("rnicd", arguments.command)}
+    report = Report(arguments.only, peers["rxe"])
+    try:
+        for name, peer in peers.items():
+            peer.greet()
+            for family, address in ADDRESSES[name].items():
+                peer.find_gid(family, address)
+        # The neighbours know each other before packets are lost.
+        check_network(peers["rxe"])
+        if netem:
+            peers["rxe"].run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {netem}")
+        method(Stage(peers, report, arguments.long, arguments.command[:-1]))
+        peers["rxe"].ask("reset")
+        if netem:
+            peers["rxe"].run("/bin/tc qdisc del dev eth0 root")
+    finally:
+        for peer in peers.values():
+            peer.close()
+    for reason in sorted(report.deviations):
+        print("#     deviation:", reason)
+    print(f"#     {arguments.stage}: {report.counts}")
+    return 1 if report.counts["FAIL"] else 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
@@ -307,28 +377,14 @@ def main():
         for name, (options, _, _) in table.items():
             print(f"{name}:{options}")
         return 0
-    _, method, netem = table[arguments.stage]
-    report = Report(arguments.only)
-    peers = {"rxe": Peer.reach("rxe", arguments.agent),
-             "rnicd": Peer.start("rnicd", arguments.command)}
     try:
-        for name, peer in peers.items():
-            peer.greet()
-            for family, address in ADDRESSES[name].items():
-                peer.find_gid(family, address)
-        if netem:
-            peers["rxe"].run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {netem}")
-        method(Stage(peers, report, arguments.long, arguments.command[:-1]))
-        peers["rxe"].ask("reset")
-        if netem:
-            peers["rxe"].run("/bin/tc qdisc del dev eth0 root")
-    finally:
-        for peer in peers.values():
-            peer.close()
-    for reason in sorted(report.deviations):
-        print("#     deviation:", reason)
-    print(f"#     {arguments.stage}: {report.counts}")
-    return 1 if report.counts["FAIL"] else 0
+        return run_stage(table[arguments.stage], arguments)
+    except PeerLost as error:
+        print("      |", error)
+        return 3 if error.peer == "rxe" else 1
+    except Hopeless as error:
+        print("FAIL ", error)
+        return 1
 
 
 if __name__ == "__main__":

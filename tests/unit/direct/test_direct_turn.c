@@ -73,6 +73,24 @@ static void a_deferred_post_is_due_soon(void **state)
 	assert_true(device->lease_timer.armed_ns <= device->due_ns);
 }
 
+/* So the device's thread need not wake for them. */
+static void a_post_behind_others_gives_them_their_turn(void **state)
+{
+	struct rnic_direct *device = *state;
+	const uint64_t step_ns = 2 * RNIC_NS_PER_US;
+
+	post_two(device);
+	for (uint64_t i = 0; i < DIRECT_POST_NS / 2 / step_ns; i++) {
+		clock_ns += step_ns;
+		direct_device_turn(device, 0);
+	}
+	assert_true(device->posts > 0);
+	clock_ns += step_ns;
+	direct_device_turn(device, 0);
+	assert_int_equal(device->posts, 0);
+	assert_int_equal(device->punctual, 1);
+}
+
 static void a_program_that_comes_back_may_come_later(void **state)
 {
 	struct rnic_direct *device = *state;
@@ -215,6 +233,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_deferred_post_is_due_soon, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_post_behind_others_gives_them_their_turn, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_comes_back_may_come_later, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_was_late_once_begins_anew, set_up,

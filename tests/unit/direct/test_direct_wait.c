@@ -398,6 +398,21 @@ static void a_program_that_waits_here_keeps_the_turns(void **state)
 	assert_true(f->device.lease_ns > clock_now_ns());
 }
 
+/* From then on its turns begin leases again. */
+static void a_program_that_begins_to_wait_here_ends_the_watch(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+	uint64_t before_ns;
+
+	ask_without_blocking(f);
+	assert_true(f->device.is_watching);
+	assert_int_equal(wait_for_either(f, either, 1), 0);
+	before_ns = clock_now_ns();
+	direct_device_poll(&f->device);
+	assert_true(f->device.lease_ns >= before_ns + DIRECT_LEASE_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +447,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_waits_here_keeps_the_turns, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_begins_to_wait_here_ends_the_watch,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
