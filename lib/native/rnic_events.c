@@ -3,6 +3,7 @@
 #include "ctl/direct_device.h"
 #include "native/refuse_null.h"
 #include "native/rnic_objects.h"
+#include "native/rnic_wait.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -115,6 +116,22 @@ void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count)
 	cq->completion_events.acknowledged += count;
 	pthread_cond_broadcast(&context->acknowledged);
 	pthread_mutex_unlock(&context->objects_lock);
+}
+
+int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+	      int timeout_ms)
+{
+	int ready = -ENODEV;
+
+	if (descriptors == NULL && count > 0)
+		return -EINVAL;
+	if (context != NULL && context->direct != NULL && timeout_ms != 0 &&
+	    rnic_context_lost(context) == 0)
+		ready = context->direct_calls->wait(context->direct, descriptors, count,
+						    timeout_ms);
+	if (ready == -ENODEV || ready == -E2BIG)
+		ready = rnic_wait_by_poll(descriptors, count, timeout_ms);
+	return ready;
 }
 
 int rnic_async_fd(const struct rnic_context *context)

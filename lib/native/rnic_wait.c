@@ -3,10 +3,6 @@
 
 #include "base/time_units.h"
 #include "base/yield_backoff.h"
-#include "ctl/direct_device.h"
-#include "native/rnic_objects.h"
-
-#include <rnic/rnic.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -62,7 +58,7 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
 	return rnic_wait_awake_for(look_by_poll, &look);
 }
 
-static int wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms)
+int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms)
 {
 	const bool is_likely_short = last_wait_ns <= SHORT_NS;
 	const uint64_t began_ns = rnic_wait_now_ns();
@@ -74,20 +70,4 @@ static int wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_
 		ready = poll(descriptors, count, timeout_ms);
 	last_wait_ns = rnic_wait_now_ns() - began_ns;
 	return ready < 0 ? -errno : ready;
-}
-
-int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
-	      int timeout_ms)
-{
-	int ready = -ENODEV;
-
-	if (descriptors == NULL && count > 0)
-		return -EINVAL;
-	if (context != NULL && context->direct != NULL && timeout_ms != 0 &&
-	    rnic_context_lost(context) == 0)
-		ready = context->direct_calls->wait(context->direct, descriptors, count,
-						    timeout_ms);
-	if (ready == -ENODEV || ready == -E2BIG)
-		ready = wait_by_poll(descriptors, count, timeout_ms);
-	return ready;
 }

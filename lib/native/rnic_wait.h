@@ -25,4 +25,7 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count);
  */
 int rnic_wait_awake_for(int (*look)(void *context), void *context);
 
+/* rnic_wait() where daemons serve the devices: awake first, then asleep. */
+int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms);
+
 #endif

@@ -33,6 +33,7 @@ OPTIONAL = {
     "rnic_post_send": {"list"}, # the empty list
     "rnic_post_recv": {"list"},
     "rnic_post_srq_recv": {"list"},
+    "rnic_wait": {"context"},
     "rnic_cm_bind": {"endpoints"},
     "rnic_cm_listen": {"endpoints"},
     "rnic_cm_resolve_address": {"source"},

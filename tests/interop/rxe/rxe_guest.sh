@@ -8,8 +8,8 @@
 #   guest_refusal               why there can be no guest here; nothing when there can
 #   guest_build DIRECTORY       packs what is missing there, with the package that rxe_fetch.sh left
 #                               in DIRECTORY/package; sets guest_problem if it cannot
-#   guest_wire                  makes tap0 in side 0's network namespace; sets guest_problem if there
-#                               can be none
+#   guest_wire                  makes tap0 in side 0's network namespace; sets guest_problem if it
+#                               cannot
 #   guest_start DIRECTORY       starts it on tap0; its serial line is $WORK/console, and what is
 #                               written to the socket $WORK/agent goes to verbs_puppet in it
 #   guest_end                   ends it
@@ -213,6 +213,6 @@ guest_end() {
 }
 
 guest_fault() {
-	grep -aE 'Kernel panic|Oops|BUG: |blocked for more than|soft lockup|^dead network' "$WORK/console" |
-		head -n 1 | tr -d '\r'
+	local signs='Kernel panic|Oops|BUG: |blocked for more than|soft lockup|^dead network'
+	grep -aE "$signs" "$WORK/console" | head -n 1 | tr -d '\r'
 }
