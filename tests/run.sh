@@ -383,6 +383,7 @@ list_failures() {
 	[ -n "$failed_stage" ] || return 0
 	echo "== what failed in $failed_stage"
 	grep -aE '^(FAIL |\[  FAILED  \]|      \| )' "$logs/$failed_stage" | head -n 60
+	sed -n '/^The following tests FAILED/,/^Errors/p' "$logs/$failed_stage" | head -n 30
 }
 
 list_failures

@@ -253,18 +253,12 @@ static void direct_count_burst(struct rnic_direct *device, uint64_t now_ns)
 	device->burst = is_next ? device->burst + 1 : 1;
 }
 
-/*
- * Whether the latest post may wait for a later turn, which sends it with others. A program that
- * posts on gives the posts before their turn itself, well before they are due, and no thread wakes
- * for it.
- */
-static bool direct_may_defer(const struct rnic_direct *device, unsigned post, uint64_t now_ns)
+/* Whether the latest post may wait for a later turn, which sends it with others. */
+static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
 {
 	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
 		return false;
 	if ((post & RNIC_DIRECT_POST_AWAITED) != 0 && device->burst <= DIRECT_EAGER_POSTS)
-		return false;
-	if (device->posts > 0 && device->due_ns < now_ns + DIRECT_POST_NS / 2)
 		return false;
 	return device->burst > 1 && device->posts < DIRECT_BURST_POSTS;
 }
@@ -280,6 +274,23 @@ static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
 	const bool is_punctual = device->punctual == DIRECT_PUNCTUAL;
 
 	return is_punctual && device->lease_ns > due_ns ? device->lease_ns : due_ns;
+}
+
+/*
+ * A program that posts on gives the posts before their turn itself, well before they are due, and
+ * no thread wakes for them.
+ */
+static bool direct_is_nearly_due(const struct rnic_direct *device, uint64_t now_ns)
+{
+	return device->posts > 0 && device->due_ns < now_ns + DIRECT_POST_NS / 2;
+}
+
+/* Says nothing about whether the program would have come back in time without a further post. */
+static void direct_turn_early(struct rnic_direct *device, uint64_t now_ns)
+{
+	device->posts = 0;
+	direct_turn_of_program(device, now_ns);
+	device->posted_ns = clock_now_ns();
 }
 
 /* Leaves the post to a later turn, which a sleeping thread takes if no other comes before. */
@@ -300,7 +311,9 @@ static void direct_take_post(struct rnic_direct *device, unsigned post)
 	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
 		device_half_wake_clients(device->half);
 	direct_count_burst(device, now_ns);
-	if (direct_may_defer(device, post, now_ns)) {
+	if (direct_is_nearly_due(device, now_ns)) {
+		direct_turn_early(device, now_ns);
+	} else if (direct_may_defer(device, post)) {
 		direct_defer_post(device, now_ns);
 	} else {
 		direct_turn_of_program(device, now_ns);

@@ -15,7 +15,7 @@
  * a moment first. The device's thread sleeps as long. Further threads that wait for events are
  * bystanders: they sleep on their events alone. Beside them there is no lease, for nobody else
  * would take the turns that they wait for. A program that asks for an event without blocking sleeps
- * elsewhere, and the device's thread keeps watch at once.
+ * elsewhere, unless it also waits here, and the device's thread keeps watch at once.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not

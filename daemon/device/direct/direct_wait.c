@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
@@ -26,13 +25,50 @@ struct direct_waiter {
 	int cancellation;     /* the thread's state of it while it sleeps */
 };
 
-/* How many descriptors are ready; they say so themselves. */
-static int direct_count_ready(const struct direct_waiter *waiter)
+/*
+ * poll(2) comes back for each signal, read(2) only for those whose handler was set without
+ * SA_RESTART. Which signal it was is not known: one such handler decides for all.
+ */
+static bool direct_is_interrupting(void)
 {
-	return poll(waiter->descriptors, waiter->count, 0);
+	struct sigaction action;
+
+	for (int signal = 1; signal <= SIGRTMAX; signal++) {
+		if (signal == SIGSEGV || signal == SIGBUS || sigaction(signal, NULL, &action) != 0)
+			continue;
+		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+		    (action.sa_flags & SA_RESTART) == 0)
+			return true;
+	}
+	return false;
 }
 
-/* The same for what a sleep on a copy of the descriptors has found. */
+/* Whether a wait that a signal has disturbed goes on. */
+static bool direct_goes_on(const struct direct_waiter *waiter, int error)
+{
+	return error == -EINTR && waiter->is_read && !direct_is_interrupting();
+}
+
+/*
+ * How many descriptors are ready; they say so themselves. Negative errno; -EINTR: a signal ends the
+ * wait. A poll that does not wait is disturbed by signals too.
+ */
+static int direct_count_ready(const struct direct_waiter *waiter)
+{
+	int ready = poll(waiter->descriptors, waiter->count, 0);
+
+	if (ready < 0)
+		ready = -errno;
+	return direct_goes_on(waiter, ready) ? 0 : ready;
+}
+
+static void direct_copy(const struct direct_waiter *waiter, struct pollfd *copies)
+{
+	for (unsigned i = 0; i < waiter->count; i++)
+		copies[i] = waiter->descriptors[i];
+}
+
+/* How many are ready by what a sleep on the copies has found. */
 static int direct_take_ready(const struct direct_waiter *waiter, const struct pollfd *copies)
 {
 	int ready = 0;
@@ -76,24 +112,6 @@ static void direct_bystander_cancelled(void *context)
 	pthread_mutex_unlock(&device->lock);
 }
 
-/*
- * poll(2) comes back for each signal, read(2) only for those whose handler was set without
- * SA_RESTART. Which signal it was is not known: one such handler decides for all.
- */
-static bool direct_is_interrupting(void)
-{
-	struct sigaction action;
-
-	for (int signal = 1; signal <= SIGRTMAX; signal++) {
-		if (signal == SIGSEGV || signal == SIGBUS || sigaction(signal, NULL, &action) != 0)
-			continue;
-		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
-		    (action.sa_flags & SA_RESTART) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int direct_poll_until(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns)
 {
 	const uint64_t now_ns = clock_now_ns();
@@ -109,7 +127,7 @@ static int direct_poll_until(struct pollfd *wakes, nfds_t count, uint64_t deadli
 
 /*
  * Sleeps with the lock given up meanwhile. A thread may be cancelled while it sleeps, as in
- * read(2) and poll(2). -EINTR: a signal came that ends the wait.
+ * read(2) and poll(2). Negative errno; -EINTR: a signal ends the wait.
  */
 static int direct_sleep_cancellable(struct rnic_direct *device, const struct direct_waiter *waiter,
 				    struct pollfd *wakes, nfds_t count)
@@ -121,7 +139,7 @@ static int direct_sleep_cancellable(struct rnic_direct *device, const struct dir
 	result = direct_poll_until(wakes, count, waiter->deadline_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	direct_take_lock(device);
-	return result == -EINTR && (!waiter->is_read || direct_is_interrupting()) ? -EINTR : 0;
+	return direct_goes_on(waiter, result) ? 0 : result;
 }
 
 /* Sleeps as the device's thread does, and on the waiter's descriptors too. */
@@ -137,7 +155,7 @@ static int direct_sleep_for_event(struct rnic_direct *device, const struct direc
 		direct_take_lock(device);
 		return direct_count_ready(waiter);
 	}
-	memcpy(wakes + 1, waiter->descriptors, waiter->count * sizeof(wakes[0]));
+	direct_copy(waiter, wakes + 1);
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
@@ -181,6 +199,7 @@ static int direct_take_turns(struct rnic_direct *device, const struct direct_wai
 	device->has_waiter = true;
 	device->is_attended = true;
 	device->is_watching = false;
+	device->misses = 0;
 	device->lease_ns = 0;
 	do {
 		const bool has_received = direct_turn_receives(device, now_ns);
@@ -207,7 +226,7 @@ static int direct_stand_by(struct rnic_direct *device, const struct direct_waite
 	struct pollfd wakes[DIRECT_WAIT_FDS];
 	int result = direct_count_ready(waiter);
 
-	memcpy(wakes, waiter->descriptors, waiter->count * sizeof(wakes[0]));
+	direct_copy(waiter, wakes);
 	device->bystanders++;
 	while (device->is_open && result == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, device);
@@ -250,8 +269,10 @@ static int direct_await_any(struct rnic_direct *device, const struct direct_wait
  */
 static void direct_hand_over(struct rnic_direct *device, uint64_t now_ns)
 {
-	if (device->is_attended)
+	if (device->is_attended) {
+		direct_turn_posts(device, now_ns);
 		return;
+	}
 	direct_begin_watch(device);
 	device->lease_ns = now_ns;
 	direct_turn(device, now_ns);
@@ -273,7 +294,7 @@ static int direct_await_event(struct rnic_direct *device, int fd, int cancellati
 
 	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
 		result = direct_await_any(device, &waiter);
-	else if (direct_count_ready(&waiter) != 0)
+	else if (direct_count_ready(&waiter) > 0)
 		direct_turn_posts(device, now_ns);
 	else
 		direct_hand_over(device, now_ns);
@@ -308,6 +329,8 @@ int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, u
 	waiter.cancellation = direct_lock(device);
 	if (device->is_open)
 		result = direct_await_any(device, &waiter);
+	if (result == 0 && !device->is_open)
+		result = -ENODEV;
 	direct_unlock(device, waiter.cancellation);
 	return result;
 }

@@ -311,10 +311,10 @@ struct pollfd;
 /*
  * Waits as poll(2) does, for descriptors that the device of `context` makes readable, and others;
  * NULL: for those of several devices. Returns poll's result or a negative errno, -EINTR when a
- * signal came. `timeout_ms` -1: without end. After a short wait the next one is expected to be
- * short. The first part of that wait passes awake, by turns with the daemon, so that an event
- * within some microseconds needs no wake-up. Where the device is inside the program, the calling
- * thread does the device's work meanwhile.
+ * signal came while the thread slept. `timeout_ms` -1: without end. After a short wait the next one
+ * is expected to be short. The first part of that wait passes awake, by turns with the daemon, so
+ * that an event within some microseconds needs no wake-up. Where the device is inside the program,
+ * the calling thread does the device's work meanwhile.
  */
 RNIC_API int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
 		       int timeout_ms);

@@ -139,9 +139,9 @@ class Peer:
             try:
                 stream.connect(path)
                 return cls(name, stream)
-            except OSError:
+            except OSError as error:
                 if time.monotonic() > deadline:
-                    raise
+                    raise PeerLost(name, "nobody listens for the puppet") from error
                 time.sleep(0.05)
 
     def greet(self, seconds=BOOT_SECONDS):

@@ -346,6 +346,8 @@ def run_stage(stage, arguments):
             peer.greet()
             for family, address in ADDRESSES[name].items():
                 peer.find_gid(family, address)
+        # A stage that ended early has left its own there.
+        peers["rxe"].run("/bin/tc qdisc del dev eth0 root 2>/dev/null; true")
         # The neighbours know each other before packets are lost.
         check_network(peers["rxe"])
         if netem:

@@ -17,6 +17,7 @@ struct fake_device_half {
 	uint32_t turns;
 	uint32_t ended_waits;
 	bool is_bulk;
+	bool has_work;	       /* left by each turn */
 	void (*in_turn)(void); /* what happens during a turn; NULL: nothing */
 };
 

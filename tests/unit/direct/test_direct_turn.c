@@ -88,7 +88,7 @@ static void a_post_behind_others_gives_them_their_turn(void **state)
 	clock_ns += step_ns;
 	direct_device_turn(device, 0);
 	assert_int_equal(device->posts, 0);
-	assert_int_equal(device->punctual, 1);
+	assert_int_equal(device->punctual, 0);
 }
 
 static void a_program_that_comes_back_may_come_later(void **state)

@@ -11,8 +11,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define FAR_NS (UINT64_C(60) * RNIC_NS_PER_SECOND) /* a deadline beyond any lease */
@@ -155,7 +158,7 @@ static bool has_waiters(struct rnic_direct *device, uint32_t bystanders)
 {
 	bool has;
 
-	pthread_mutex_lock(&device->lock);
+	direct_take_lock(device);
 	has = device->has_waiter && device->bystanders == bystanders;
 	pthread_mutex_unlock(&device->lock);
 	return has;
@@ -366,6 +369,85 @@ static void a_closed_device_has_no_wait(void **state)
 	assert_int_equal(wait_for_either(f, either, -1), -ENODEV);
 }
 
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static atomic_uint signals;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	signals++;
+}
+
+static void await_signals(unsigned count)
+{
+	const unsigned before = signals;
+
+	while (signals - before < count)
+		sched_yield();
+}
+
+/* Turns leave work, so a thread does not sleep: many signals come while it looks for its event. */
+static void begin_signals(void)
+{
+	const struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+	const struct itimerval often = {.it_interval.tv_usec = 200, .it_value.tv_usec = 200};
+
+	fake_device_half.has_work = true;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+}
+
+static void end_signals(void)
+{
+	const struct itimerval never = {0};
+
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+}
+
+static void a_signal_ends_a_wait_by_its_name_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+	int result;
+
+	begin_signals();
+	for (unsigned i = 0; i < 300; i++) {
+		result = wait_for_either(f, either, 1);
+		assert_true(result == 0 || result == -EINTR);
+	}
+	end_signals();
+}
+
+/* The waiter gets the signals. */
+static void keep_off_signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	assert_int_equal(pthread_sigmask(how, &set, NULL), 0);
+}
+
+/* The handlers restart what they interrupt, as for read(2). */
+static void a_signal_does_not_end_a_wait_for_an_event(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+	char byte;
+
+	begin_signals();
+	for (unsigned i = 0; i < 100; i++) {
+		waiter_start(&waiter, f, &f->first, 0);
+		keep_off_signals(SIG_BLOCK);
+		await_signals(3);
+		waiter_finish(&waiter);
+		keep_off_signals(SIG_UNBLOCK);
+		assert_int_equal(read(f->first.read_fd, &byte, 1), 1);
+	}
+	end_signals();
+}
+
 /* --- a program that sleeps elsewhere ---------------------------------------------------------- */
 
 static void ask_without_blocking(struct fixture *f)
@@ -396,6 +478,38 @@ static void a_program_that_waits_here_keeps_the_turns(void **state)
 	f->device.lease_ns = clock_now_ns() + FAR_NS;
 	ask_without_blocking(f);
 	assert_true(f->device.lease_ns > clock_now_ns());
+}
+
+static void watch(struct fixture *f, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	assert_int_equal(epoll_ctl(f->device.epoll_fd, EPOLL_CTL_ADD, fd, &event), 0);
+}
+
+/* The device's thread takes the turns when the lease is over, and the next event is its own. */
+static void a_program_that_does_not_come_back_keeps_no_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+	const uint64_t began_ns = clock_now_ns();
+	bool is_attended = true;
+
+	f->device.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	watch(f, f->device.stop_fd);
+	watch(f, f->device.timer.fd);
+	fake_device_half.later_deadline_ns = clock_now_ns() + 2 * DIRECT_LEASE_NS;
+	assert_int_equal(direct_start_thread(&f->device), 0);
+	assert_int_equal(wait_for_either(f, either, 0), 0);
+	while (is_attended && clock_now_ns() < began_ns + 5 * RNIC_NS_PER_SECOND) {
+		sched_yield();
+		pthread_mutex_lock(&f->device.lock);
+		is_attended = f->device.is_attended;
+		pthread_mutex_unlock(&f->device.lock);
+	}
+	direct_stop_thread(&f->device);
+	close(f->device.stop_fd);
+	assert_false(is_attended);
 }
 
 /* From then on its turns begin leases again. */
@@ -448,6 +562,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_program_that_waits_here_keeps_the_turns, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_begins_to_wait_here_ends_the_watch,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_signal_ends_a_wait_by_its_name_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_signal_does_not_end_a_wait_for_an_event, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_does_not_come_back_keeps_no_turns,
 						set_up, tear_down),
 	};
 
