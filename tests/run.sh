@@ -378,7 +378,7 @@ if [ -n "$rxe" ]; then
 fi
 if [ -n "$bench" ]; then "$top/tests/bench/run.sh"; fi
 
-# Once more at the end, where a reader of a long log looks first.
+# Prints the failures again at the end, where the reader of a long log looks first.
 list_failures() {
 	[ -n "$failed_stage" ] || return 0
 	echo "== what failed in $failed_stage"

@@ -75,7 +75,7 @@ struct rnic_direct_device {
 
 	/*
 	 * The same for several descriptors: waits as poll(2) does, and returns what poll(2)
-	 * returns, or a negative errno. -E2BIG: so many descriptors that poll(2) must serve;
+	 * returns, or a negative errno. -E2BIG: the descriptors are too many; call poll(2).
 	 * -ENODEV: the device is closed.
 	 */
 	int (*wait)(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,

@@ -236,7 +236,7 @@ static bool machine_try(const struct machine_search *search, struct machine_sock
 	struct admin_link link;
 	int error = machine_greet(search, found->path, &link);
 
-	/* A daemon that ends resets the latest connections. The next attempt tells the truth. */
+	/* A daemon that ends resets the latest connections. The next attempt shows who serves. */
 	if (error == -ECONNRESET)
 		error = machine_greet(search, found->path, &link);
 	if (admin_link_is_absence(error)) {

@@ -277,20 +277,12 @@ static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
 }
 
 /*
- * A program that posts on gives the posts before their turn itself, well before they are due, and
- * no thread wakes for them.
+ * A program that goes on posting takes a turn itself, well before the earlier posts are due. So no
+ * thread has to wake for them.
  */
 static bool direct_is_nearly_due(const struct rnic_direct *device, uint64_t now_ns)
 {
 	return device->posts > 0 && device->due_ns < now_ns + DIRECT_POST_NS / 2;
-}
-
-/* Says nothing about whether the program would have come back in time without a further post. */
-static void direct_turn_early(struct rnic_direct *device, uint64_t now_ns)
-{
-	device->posts = 0;
-	direct_turn_of_program(device, now_ns);
-	device->posted_ns = clock_now_ns();
 }
 
 /* Leaves the post to a later turn, which a sleeping thread takes if no other comes before. */
@@ -312,13 +304,14 @@ static void direct_take_post(struct rnic_direct *device, unsigned post)
 		device_half_wake_clients(device->half);
 	direct_count_burst(device, now_ns);
 	if (direct_is_nearly_due(device, now_ns)) {
-		direct_turn_early(device, now_ns);
+		/* This turn does not show whether the program comes back in time without a post. */
+		device->posts = 0;
 	} else if (direct_may_defer(device, post)) {
 		direct_defer_post(device, now_ns);
-	} else {
-		direct_turn_of_program(device, now_ns);
-		device->posted_ns = clock_now_ns();
+		return;
 	}
+	direct_turn_of_program(device, now_ns);
+	device->posted_ns = clock_now_ns();
 }
 
 void direct_device_turn(struct rnic_direct *device, unsigned post)

@@ -14,8 +14,9 @@
  * and on its event, and what arrives wakes one thread. Where waits are short, the thread polls for
  * a moment first. The device's thread sleeps as long. Further threads that wait for events are
  * bystanders: they sleep on their events alone. Beside them there is no lease, for nobody else
- * would take the turns that they wait for. A program that asks for an event without blocking sleeps
- * elsewhere, unless it also waits here, and the device's thread keeps watch at once.
+ * would take the turns that they wait for. A program that asks for an event without blocking is
+ * about to sleep elsewhere. The device's thread then keeps watch at once, unless the program also
+ * waits here.
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
@@ -71,7 +72,7 @@ struct rnic_direct {
 	uint64_t polled_ns; /* time of the program's latest turn */
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
-	bool is_attended;   /* there has been a waiter, and it comes back before a lease is over */
+	bool is_attended;   /* a waiter has left, and is expected back before the lease ends */
 	uint64_t waited_ns; /* how long the latest waiter has waited */
 	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */

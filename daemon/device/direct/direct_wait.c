@@ -16,13 +16,13 @@
 #define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
 #define DIRECT_WAIT_FDS	     8			    /* descriptors of a wait at most */
 
-/* A thread that waits, and for what. */
+/* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
-	struct pollfd *descriptors;
-	unsigned count;
+	struct pollfd wakes[1 + DIRECT_WAIT_FDS];
+	unsigned count;	      /* of the descriptors behind the first one */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool is_read;	      /* only those signals end the wait that would end read(2) */
-	int cancellation;     /* the thread's state of it while it sleeps */
+	bool is_read;	      /* a signal ends the wait only where the signal would end read(2) */
+	int cancellation;     /* the thread's cancellation state while the thread sleeps */
 };
 
 /*
@@ -50,34 +50,16 @@ static bool direct_goes_on(const struct direct_waiter *waiter, int error)
 }
 
 /*
- * How many descriptors are ready; they say so themselves. Negative errno; -EINTR: a signal ends the
- * wait. A poll that does not wait is disturbed by signals too.
+ * Returns how many descriptors are ready, and fills in their `revents`. Negative errno; -EINTR: a
+ * signal ends the wait. Signals disturb a poll that does not wait, too.
  */
-static int direct_count_ready(const struct direct_waiter *waiter)
+static int direct_count_ready(struct direct_waiter *waiter)
 {
-	int ready = poll(waiter->descriptors, waiter->count, 0);
+	int ready = poll(waiter->wakes + 1, waiter->count, 0);
 
 	if (ready < 0)
 		ready = -errno;
 	return direct_goes_on(waiter, ready) ? 0 : ready;
-}
-
-static void direct_copy(const struct direct_waiter *waiter, struct pollfd *copies)
-{
-	for (unsigned i = 0; i < waiter->count; i++)
-		copies[i] = waiter->descriptors[i];
-}
-
-/* How many are ready by what a sleep on the copies has found. */
-static int direct_take_ready(const struct direct_waiter *waiter, const struct pollfd *copies)
-{
-	int ready = 0;
-
-	for (unsigned i = 0; i < waiter->count; i++) {
-		waiter->descriptors[i].revents = copies[i].revents;
-		ready += copies[i].revents != 0;
-	}
-	return ready;
 }
 
 /* The turns are the program's for another lease, and the device's thread's then. */
@@ -120,34 +102,34 @@ static int direct_poll_until(struct pollfd *wakes, nfds_t count, uint64_t deadli
 		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
 		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
 	};
-	const bool is_endless = deadline_ns == UINT64_MAX;
+	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
 
-	return ppoll(wakes, count, is_endless ? NULL : &left, NULL) < 0 ? -errno : 0;
+	return ready < 0 ? -errno : ready;
 }
 
 /*
- * Sleeps with the lock given up meanwhile. A thread may be cancelled while it sleeps, as in
- * read(2) and poll(2). Negative errno; -EINTR: a signal ends the wait.
+ * Sleeps on `count` of the waiter's wakes, with the lock given up meanwhile. A thread may be
+ * cancelled while it sleeps, as in read(2) and poll(2). Returns how many of them are ready, or a
+ * negative errno; -EINTR: a signal ends the wait.
  */
-static int direct_sleep_cancellable(struct rnic_direct *device, const struct direct_waiter *waiter,
+static int direct_sleep_cancellable(struct rnic_direct *device, struct direct_waiter *waiter,
 				    struct pollfd *wakes, nfds_t count)
 {
-	int result;
+	int ready;
 
 	pthread_mutex_unlock(&device->lock);
 	pthread_setcancelstate(waiter->cancellation, NULL);
-	result = direct_poll_until(wakes, count, waiter->deadline_ns);
+	ready = direct_poll_until(wakes, count, waiter->deadline_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	direct_take_lock(device);
-	return direct_goes_on(waiter, result) ? 0 : result;
+	return direct_goes_on(waiter, ready) ? 0 : ready;
 }
 
 /* Sleeps as the device's thread does, and on the waiter's descriptors too. */
-static int direct_sleep_for_event(struct rnic_direct *device, const struct direct_waiter *waiter,
+static int direct_sleep_for_event(struct rnic_direct *device, struct direct_waiter *waiter,
 				  uint64_t now_ns)
 {
-	struct pollfd wakes[1 + DIRECT_WAIT_FDS] = {{.fd = device->epoll_fd, .events = POLLIN}};
-	int result = 0;
+	int ready = 0;
 
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS) {
 		pthread_mutex_unlock(&device->lock);
@@ -155,20 +137,22 @@ static int direct_sleep_for_event(struct rnic_direct *device, const struct direc
 		direct_take_lock(device);
 		return direct_count_ready(waiter);
 	}
-	direct_copy(waiter, wakes + 1);
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
 		direct_tell(device, now_ns);
 		pthread_cleanup_push(direct_cancelled, device);
-		result = direct_sleep_cancellable(device, waiter, wakes, 1 + waiter->count);
+		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count);
 		pthread_cleanup_pop(false);
-		device->has_news |= wakes[0].revents != 0;
 		if (!device->is_open)
 			return 0;
+		if (ready > 0 && waiter->wakes[0].revents != 0) {
+			device->has_news = true;
+			ready--;
+		}
 	}
 	device_half_withdraw_sleep(device->half);
-	return result == 0 ? direct_take_ready(waiter, wakes + 1) : result;
+	return ready;
 }
 
 /*
@@ -181,7 +165,7 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
 }
 
-static int direct_spin_for_event(struct rnic_direct *device, const struct direct_waiter *waiter)
+static int direct_spin_for_event(struct rnic_direct *device, struct direct_waiter *waiter)
 {
 	pthread_mutex_unlock(&device->lock);
 	yield_and_note(&device->wait_backoff);
@@ -190,7 +174,7 @@ static int direct_spin_for_event(struct rnic_direct *device, const struct direct
 }
 
 /* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
-static int direct_take_turns(struct rnic_direct *device, const struct direct_waiter *waiter)
+static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *waiter)
 {
 	const uint64_t began_ns = clock_now_ns();
 	uint64_t now_ns = began_ns;
@@ -221,45 +205,46 @@ static int direct_take_turns(struct rnic_direct *device, const struct direct_wai
 }
 
 /* Waits until a descriptor is ready, while others take the turns. */
-static int direct_stand_by(struct rnic_direct *device, const struct direct_waiter *waiter)
+static int direct_stand_by(struct rnic_direct *device, struct direct_waiter *waiter)
 {
-	struct pollfd wakes[DIRECT_WAIT_FDS];
-	int result = direct_count_ready(waiter);
+	int ready = direct_count_ready(waiter);
 
-	direct_copy(waiter, wakes);
 	device->bystanders++;
-	while (device->is_open && result == 0 && clock_now_ns() < waiter->deadline_ns) {
+	while (device->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, device);
-		result = direct_sleep_cancellable(device, waiter, wakes, waiter->count);
+		ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count);
 		pthread_cleanup_pop(false);
-		if (result == 0)
-			result = direct_take_ready(waiter, wakes);
 	}
 	device->bystanders--;
-	return result;
+	return ready;
 }
 
-/* Gives what the program has posted its turn: events that are there may keep it busy for long. */
-static void direct_turn_posts(struct rnic_direct *device, uint64_t now_ns)
+static void direct_turn_and_arm(struct rnic_direct *device)
 {
-	if (device->posts == 0)
-		return;
+	const uint64_t now_ns = clock_now_ns();
+
 	direct_turn(device, now_ns);
 	direct_arm(device, now_ns);
 }
 
-static int direct_await_any(struct rnic_direct *device, const struct direct_waiter *waiter)
+/* Gives what the program has posted its turn: events that are there may keep it busy for long. */
+static void direct_turn_posts(struct rnic_direct *device)
 {
-	const int result = direct_count_ready(waiter);
+	if (device->posts > 0)
+		direct_turn_and_arm(device);
+}
 
-	if (result != 0) {
-		direct_turn_posts(device, clock_now_ns());
-		return result;
+static int direct_await_any(struct rnic_direct *device, struct direct_waiter *waiter)
+{
+	const int ready = direct_count_ready(waiter);
+
+	if (ready != 0) {
+		direct_turn_posts(device);
+		return ready;
 	}
 	if (!device->has_waiter)
 		return direct_take_turns(device, waiter);
-	direct_turn(device, clock_now_ns());
-	direct_arm(device, clock_now_ns());
+	direct_turn_and_arm(device);
 	return direct_stand_by(device, waiter);
 }
 
@@ -267,37 +252,34 @@ static int direct_await_any(struct rnic_direct *device, const struct direct_wait
  * The caller is about to sleep elsewhere, and the device's thread keeps watch. A program that also
  * waits here will be back at once, and take the turns itself.
  */
-static void direct_hand_over(struct rnic_direct *device, uint64_t now_ns)
+static void direct_hand_over(struct rnic_direct *device)
 {
 	if (device->is_attended) {
-		direct_turn_posts(device, now_ns);
+		direct_turn_posts(device);
 		return;
 	}
 	direct_begin_watch(device);
-	device->lease_ns = now_ns;
-	direct_turn(device, now_ns);
-	direct_arm(device, now_ns);
+	device->lease_ns = clock_now_ns();
+	direct_turn_and_arm(device);
 }
 
 static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
 {
-	struct pollfd event = {.fd = fd, .events = POLLIN};
-	const struct direct_waiter waiter = {
-		.descriptors = &event,
+	struct direct_waiter waiter = {
+		.wakes = {{.fd = device->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}},
 		.count = 1,
 		.deadline_ns = UINT64_MAX,
 		.is_read = true,
 		.cancellation = cancellation,
 	};
-	const uint64_t now_ns = clock_now_ns();
 	int result = 0;
 
 	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
 		result = direct_await_any(device, &waiter);
 	else if (direct_count_ready(&waiter) > 0)
-		direct_turn_posts(device, now_ns);
+		direct_turn_posts(device);
 	else
-		direct_hand_over(device, now_ns);
+		direct_hand_over(device);
 	return result < 0 ? result : 0;
 }
 
@@ -315,22 +297,23 @@ int direct_device_await(struct rnic_direct *device, int fd)
 int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
 		       int timeout_ms)
 {
-	struct direct_waiter waiter = {
-		.descriptors = descriptors,
-		.count = count,
-		.deadline_ns = UINT64_MAX,
-	};
+	struct direct_waiter waiter = {.count = count, .deadline_ns = UINT64_MAX};
 	int result = -ENODEV;
 
 	if (count > DIRECT_WAIT_FDS)
 		return -E2BIG;
 	if (timeout_ms >= 0)
 		waiter.deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
+	for (unsigned i = 0; i < count; i++)
+		waiter.wakes[1 + i] = descriptors[i];
 	waiter.cancellation = direct_lock(device);
+	waiter.wakes[0] = (struct pollfd){.fd = device->epoll_fd, .events = POLLIN};
 	if (device->is_open)
 		result = direct_await_any(device, &waiter);
 	if (result == 0 && !device->is_open)
 		result = -ENODEV;
 	direct_unlock(device, waiter.cancellation);
+	for (unsigned i = 0; i < count; i++)
+		descriptors[i].revents = waiter.wakes[1 + i].revents;
 	return result;
 }

@@ -309,11 +309,11 @@ RNIC_API int rnic_req_notify_cq(struct rnic_cq *cq, bool solicited_only);
 struct pollfd;
 
 /*
- * Waits as poll(2) does, for descriptors that the device of `context` makes readable, and others;
- * NULL: for those of several devices. Returns poll's result or a negative errno, -EINTR when a
- * signal came while the thread slept. `timeout_ms` -1: without end. After a short wait the next one
- * is expected to be short. The first part of that wait passes awake, by turns with the daemon, so
- * that an event within some microseconds needs no wake-up. Where the device is inside the program,
+ * Waits as poll(2) does, for descriptors that the device of `context` makes readable, and others.
+ * `context` NULL: the descriptors belong to several devices. Returns poll's result or a negative
+ * errno, -EINTR when a signal came while the thread slept. `timeout_ms` -1: without end. A thread
+ * whose last wait was short spends the first part of the next one awake, by turns with the daemon:
+ * an event within some microseconds then needs no wake-up. Where the device is inside the program,
  * the calling thread does the device's work meanwhile.
  */
 RNIC_API int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,

@@ -7,9 +7,9 @@
 #   rnicd 10.77.0.1, fd77::1   tap0 ----- eth0   rxe0 10.77.0.2, fd77::2
 #
 # The machine is booted once. Each stage has an rnicd of its own, which may spoil the wire. The
-# cases on a good wire also run with the device inside the program, where the build has that. Where
-# the guest fails by a fault of its own, so that its kernel ends or the host's kernel gets no answer
-# either, the stage runs once more in a machine that is booted anew. The test prints the console.
+# cases on a good wire also run with the device inside the program, where the build has that. The
+# guest itself may fail: its kernel ends, or its network dies. The stage then runs once more in a
+# machine that is booted anew, and the test prints the console.
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
