@@ -146,8 +146,10 @@ static void *direct_run(void *context)
 		if (direct_is_leased(device, now_ns)) {
 			direct_await_lease(device, now_ns);
 			after_lease = true;
+			device->renewals++;
 			continue;
 		}
+		device->renewals = 0;
 		should_yield = direct_step(device, after_lease, now_ns);
 		after_lease = false;
 		pthread_mutex_unlock(&device->lock);

@@ -5,10 +5,10 @@
  *
  * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
  * The device's thread sleeps while the lease holds, so that the two do not compete for what
- * arrives. Where a program waits for bytes in its memory instead, it takes no turns, and arrivals
- * wait for the end of the lease: after a few of them the thread keeps watch, until a program that
- * polls meets most arrivals again. The thread sleeps on the descriptors only after it has asked to
- * be woken for what the program posts.
+ * arrives, and a program that goes on polling prolongs the sleep. Where a program waits for bytes
+ * in its memory instead, it takes no turns, and arrivals wait for the end of the lease: after a few
+ * of them the thread keeps watch, until a program that polls meets most arrivals again. The thread
+ * sleeps on the descriptors only after it has asked to be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
  * and on its event, and what arrives wakes one thread. Where waits are short, the thread polls for
@@ -46,6 +46,7 @@
 #define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
 #define DIRECT_POST_NS	(20 * RNIC_NS_PER_US) /* that a post waits for others at most */
 #define DIRECT_PUNCTUAL 64 /* turns in time, before a post may wait for the lease */
+#define DIRECT_RENEWALS 32 /* sleeps on the lease, before the program may prolong one */
 #define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_SPIN_NS	(50 * RNIC_NS_PER_US)  /* of polling before a sleep */
 #define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
@@ -67,6 +68,7 @@ struct rnic_direct {
 
 	/* Who takes the turns. */
 	uint64_t lease_ns;  /* until then the program does */
+	uint32_t renewals;  /* sleeps of the thread on the lease, in a row */
 	uint32_t misses;    /* turns after a lease that received, in a row */
 	uint32_t takes;	    /* in a watch: arrivals that a polling program met, fewer with others */
 	uint64_t polled_ns; /* time of the program's latest turn */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a post waits for a turn together with others. */
+/* How long a post waits for a turn with others, and how long the device's thread sleeps. */
 #include "device/direct/direct_turn.h"
 
 #include "base/clock.h"
@@ -142,6 +142,46 @@ static void a_lease_outlives_a_long_turn(void **state)
 	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
+/* --- the sleep of the device's thread on the lease -------------------------------------------- */
+
+/* Two turns of a program that polls, the second one near the end of the first one's lease. */
+static void poll_near_the_end_of_the_lease(struct rnic_direct *device)
+{
+	direct_device_poll(device);
+	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
+	clock_ns += DIRECT_LEASE_NS * 3 / 4;
+	direct_device_poll(device);
+}
+
+static void a_program_that_polls_on_lets_the_thread_sleep(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->renewals = DIRECT_RENEWALS;
+	poll_near_the_end_of_the_lease(device);
+	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
+}
+
+static void the_thread_looks_after_a_program_that_has_polled_briefly(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->renewals = DIRECT_RENEWALS - 1;
+	poll_near_the_end_of_the_lease(device);
+	assert_true(device->lease_timer.armed_ns < device->lease_ns);
+}
+
+/* Each burst would set the timer twice. */
+static void bursts_leave_the_end_of_the_sleep_alone(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->renewals = DIRECT_RENEWALS;
+	device->burst = 2;
+	poll_near_the_end_of_the_lease(device);
+	assert_true(device->lease_timer.armed_ns < device->lease_ns);
+}
+
 /* --- a watch of the device's thread ----------------------------------------------------------- */
 
 /* So many turns of a program that polls, each of which meets an arrival. */
@@ -242,6 +282,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_lease_outlives_a_long_turn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_polls_on_lets_the_thread_sleep,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_thread_looks_after_a_program_that_has_polled_briefly, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(bursts_leave_the_end_of_the_sleep_alone, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,
