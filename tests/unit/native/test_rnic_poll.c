@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_session.h"
 
+#include "ctl/direct_device.h"
 #include "shm/ring.h"
 #include "unit_test.h"
 
@@ -18,7 +19,7 @@ static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
 
 static int yields, sleeps;
-static long now_us;
+static long now_us, yield_us;
 
 /* These three instead of the C library's. Time passes as on a machine that nobody else uses. */
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -32,6 +33,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 int sched_yield(void)
 {
 	yields++;
+	now_us += yield_us;
 	return 0;
 }
 
@@ -54,6 +56,8 @@ static int set_up(void **state)
 	*state = fake_session_create(&capacities, CQ_ENTRIES);
 	rnic_poll_begin_anew();
 	yields = sleeps = 0;
+	yield_us = 0;
+	now_us += 1000;
 	return 0;
 }
 
@@ -235,6 +239,48 @@ static void poll_in_vain(struct rnic_cq *cq, int times)
 		assert_int_equal(rnic_poll_cq(cq, 1, &taken), 0);
 }
 
+static void turn_of_an_idle_device(struct rnic_direct *device)
+{
+	(void)device;
+}
+
+static void put_device_into_program(struct fake_session *fake)
+{
+	static const struct rnic_direct_device calls = {.poll = turn_of_an_idle_device};
+	static char device;
+
+	fake->context.direct_calls = &calls;
+	fake->context.direct = (struct rnic_direct *)&device;
+}
+
+/* Each poll looks at the clock once, and a microsecond passes. */
+static void test_thread_alone_on_its_core_looks_for_arrivals_instead(void **state)
+{
+	struct fake_session *fake = *state;
+
+	put_device_into_program(fake);
+	poll_in_vain(&fake->cq, 100);
+	assert_in_range(yields, 10, 20);
+}
+
+static void test_thread_among_others_yields_at_each_poll(void **state)
+{
+	struct fake_session *fake = *state;
+
+	put_device_into_program(fake);
+	yield_us = 2;
+	poll_in_vain(&fake->cq, 100);
+	assert_int_equal(yields, 100 - 3);
+}
+
+static void test_client_of_a_device_process_yields_at_each_poll(void **state)
+{
+	struct fake_session *fake = *state;
+
+	poll_in_vain(&fake->cq, 100);
+	assert_int_equal(yields, 100 - 3);
+}
+
 /* What the daemon does after an entry of whatever queue. */
 static bool wakes_somebody(struct fake_session *fake)
 {
@@ -357,6 +403,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_xrc, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_armed_queue_is_polled_at_once, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_thread_alone_on_its_core_looks_for_arrivals_instead, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(test_thread_among_others_yields_at_each_poll,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_client_of_a_device_process_yields_at_each_poll,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_idle_queue_beside_a_busy_one_costs_nothing,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_thread_sleeps_when_all_its_queues_are_empty,
