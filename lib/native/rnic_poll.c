@@ -30,8 +30,6 @@
 #define EMPTY_POLLS_BEFORE_WAIT	     4096
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define FUTEX_WAIT_NS		     20000
-#define QUICK_YIELD_NS		     1500
-#define LONELY_NS		     5000
 
 /*
  * What the calling thread found in its last polls, of whatever queues: a thread that polls a busy
@@ -40,7 +38,6 @@
 static _Thread_local struct {
 	uint32_t empty_polls; /* since the last entry */
 	struct rnic_yield_backoff backoff;
-	uint64_t lonely_ns; /* time of the latest yield, when it returned at once; else 0 */
 	const struct rnic_cq *announced_at; /* the queue whose poll announced a sleep; NULL: none */
 	uint32_t polls_since_announcement;
 } poller;
@@ -87,31 +84,23 @@ static void futex_wait(const struct rnic_cq *cq)
 	poller.announced_at = NULL;
 }
 
-/* A yield that returns at once has found nobody else to run on this core. */
-static void yield_core(void)
-{
-	const uint64_t began_ns = rnic_wait_now_ns();
-	uint64_t ended_ns;
-
-	sched_yield();
-	ended_ns = rnic_wait_now_ns();
-	rnic_yield_backoff_note(&poller.backoff, began_ns, ended_ns);
-	poller.lonely_ns = ended_ns - began_ns < QUICK_YIELD_NS ? ended_ns : 0;
-}
-
 /*
  * A futex wait instead, after a yield that took long: a thread that computes gives the core to a
  * thread that is woken. Where the device is inside the program, each poll looks for arrivals, and a
- * yield would delay the look: a thread that is alone on its core goes on without one for a moment.
+ * yield would delay the look.
  */
 static void yield_or_wait(const struct rnic_cq *cq)
 {
-	const uint64_t now_ns = rnic_wait_now_ns();
+	const uint64_t began_ns = rnic_wait_now_ns();
 
-	if (!rnic_yield_backoff_is_returned(&poller.backoff, now_ns))
+	if (!rnic_yield_backoff_is_returned(&poller.backoff, began_ns)) {
 		futex_wait(cq);
-	else if (cq->context->direct == NULL || now_ns - poller.lonely_ns >= LONELY_NS)
-		yield_core();
+		return;
+	}
+	if (cq->context->direct != NULL && rnic_yield_backoff_is_alone(&poller.backoff, began_ns))
+		return;
+	sched_yield();
+	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
 }
 
 /*

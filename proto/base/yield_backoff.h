@@ -6,6 +6,9 @@
  * core for milliseconds; then the polling thread should sleep, because a woken thread runs at once.
  *
  * So the thread pays for a long yield by sleeping: the lost time is a bounded share.
+ *
+ * A yield that returns at once has found nobody else to run on this core. A thread whose next poll
+ * costs no more than a yield polls on without one then, for a moment.
  */
 #ifndef PROTO_BASE_YIELD_BACKOFF_H
 #define PROTO_BASE_YIELD_BACKOFF_H
@@ -13,12 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_YIELD_BACKOFF_LONG_NS UINT64_C(500000) /* longer than a polling thread's turn */
-#define RNIC_YIELD_BACKOFF_SHARE   8		    /* at most 1 part of the time in so many */
+#define RNIC_YIELD_BACKOFF_LONG_NS  UINT64_C(500000) /* longer than a polling thread's turn */
+#define RNIC_YIELD_BACKOFF_SHARE    8		     /* at most 1 part of the time in so many */
+#define RNIC_YIELD_BACKOFF_QUICK_NS UINT64_C(1500)   /* nobody else runs in so short a yield */
+#define RNIC_YIELD_BACKOFF_ALONE_NS UINT64_C(5000)
 
 /* Zero at first. */
 struct rnic_yield_backoff {
 	uint64_t sleep_until_ns;
+	uint64_t alone_until_ns;
 };
 
 /* A yield began and ended. */
@@ -29,6 +35,15 @@ static inline void rnic_yield_backoff_note(struct rnic_yield_backoff *backoff, u
 
 	if (lost_ns >= RNIC_YIELD_BACKOFF_LONG_NS)
 		backoff->sleep_until_ns = ended_ns + lost_ns * RNIC_YIELD_BACKOFF_SHARE;
+	if (lost_ns < RNIC_YIELD_BACKOFF_QUICK_NS)
+		backoff->alone_until_ns = ended_ns + RNIC_YIELD_BACKOFF_ALONE_NS;
+}
+
+/* True: nobody has asked for the core just now. */
+static inline bool rnic_yield_backoff_is_alone(const struct rnic_yield_backoff *backoff,
+					       uint64_t now_ns)
+{
+	return now_ns < backoff->alone_until_ns;
 }
 
 /* False: the thread should sleep at `now_ns`, not yield. */

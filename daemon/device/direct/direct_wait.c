@@ -165,8 +165,12 @@ static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_
 	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
 }
 
-static int direct_spin_for_event(struct rnic_direct *device, struct direct_waiter *waiter)
+/* The next turn finds what arrives; descriptors of others may wait for a moment. */
+static int direct_spin_for_event(struct rnic_direct *device, struct direct_waiter *waiter,
+				 uint64_t now_ns)
 {
+	if (rnic_yield_backoff_is_alone(&device->wait_backoff, now_ns))
+		return 0;
 	pthread_mutex_unlock(&device->lock);
 	yield_and_note(&device->wait_backoff);
 	direct_take_lock(device);
@@ -193,7 +197,7 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 		if (device->active_ns == now_ns)
 			result = direct_count_ready(waiter);
 		else if (direct_should_spin(device, began_ns, now_ns))
-			result = direct_spin_for_event(device, waiter);
+			result = direct_spin_for_event(device, waiter, now_ns);
 		else
 			result = direct_sleep_for_event(device, waiter, now_ns);
 		direct_let_others_in(device);
