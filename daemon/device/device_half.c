@@ -318,19 +318,39 @@ static uint32_t device_half_take_work(void *context)
 	return session_turn_take_work(&half->sessions);
 }
 
-bool device_half_turn(struct device_half *half, uint64_t now_ns)
+static void device_half_begin_turn(struct device_half *half, uint64_t now_ns)
 {
-	uint32_t done;
-
 	session_turn_begin(&half->sessions, now_ns);
 	half->loop_counters.turns++;
-	done = data_path_turn(&half->path, device_half_take_work, half, now_ns);
+}
+
+/* `done` counts the packets and work requests of the turn. Returns whether there were any. */
+static bool device_half_end_turn(struct device_half *half, uint32_t done, uint64_t now_ns)
+{
 	half->sessions.is_bulk =
 		traffic_note(&half->traffic, device_half_moved_bytes(half), now_ns);
 	session_turn_deliver(&half->sessions, done > 0);
 	sigbus_guard_break(&half->sessions);
 	connection_teardown_run(&half->connections);
 	return done > 0;
+}
+
+bool device_half_turn(struct device_half *half, uint64_t now_ns)
+{
+	uint32_t done;
+
+	device_half_begin_turn(half, now_ns);
+	done = data_path_turn(&half->path, device_half_take_work, half, now_ns);
+	return device_half_end_turn(half, done, now_ns);
+}
+
+bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns)
+{
+	uint32_t done;
+
+	device_half_begin_turn(half, now_ns);
+	done = data_path_turn_to_send(&half->path, device_half_take_work, half, now_ns);
+	return device_half_end_turn(half, done, now_ns);
 }
 
 bool device_half_is_bulk(const struct device_half *half)

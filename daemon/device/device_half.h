@@ -109,6 +109,9 @@ bool device_half_port_counter(const struct device_half *half, uint32_t index, co
  */
 bool device_half_turn(struct device_half *half, uint64_t now_ns);
 
+/* The same, but receives nothing. */
+bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns);
+
 /* Returns whether much data goes through the device, so that turns take long. */
 bool device_half_is_bulk(const struct device_half *half);
 

@@ -12,6 +12,7 @@
 #define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
 #define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
 #define DIRECT_TAKES	   16 /* arrivals that the program meets, before there are leases again */
+#define DIRECT_ANSWER_NS   (5 * RNIC_NS_PER_US) /* after a look for arrivals */
 #define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* between two turns of a program that polls */
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
@@ -159,14 +160,20 @@ static void direct_note_punctuality(struct rnic_direct *device, uint64_t now_ns)
 		device->punctual++;
 }
 
-void direct_turn(struct rnic_direct *device, uint64_t now_ns)
+static void direct_note_turn(struct rnic_direct *device, bool is_active, uint64_t now_ns)
 {
-	if (device_half_turn(device->half, now_ns) || device_half_has_work(device->half))
+	if (is_active || device_half_has_work(device->half))
 		device->active_ns = now_ns;
 	if (device->posts > 0)
 		direct_note_punctuality(device, now_ns);
 	device->posts = 0;
 	device->posted_ns = 0;
+}
+
+void direct_turn(struct rnic_direct *device, uint64_t now_ns)
+{
+	device->received_ns = now_ns;
+	direct_note_turn(device, device_half_turn(device->half, now_ns), now_ns);
 }
 
 bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns)
@@ -239,11 +246,9 @@ void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
 	}
 }
 
-/* A turn of a thread of the program, which goes on taking turns. */
-static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
+/* After a turn of a thread of the program, which goes on taking turns. */
+static void direct_go_on(struct rnic_direct *device, bool has_received, uint64_t now_ns)
 {
-	const bool has_received = direct_turn_receives(device, now_ns);
-
 	device->polled_ns = now_ns;
 	if (device->is_watching && has_received)
 		direct_note_arrival_in_watch(device, now_ns);
@@ -253,6 +258,28 @@ static void direct_turn_of_program(struct rnic_direct *device, uint64_t now_ns)
 	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
 	direct_arm(device, now_ns);
+}
+
+/*
+ * A program that answers has just received: a look for arrivals would only delay the answer, and
+ * the program's next poll looks anyway.
+ */
+static void direct_turn_for_post(struct rnic_direct *device, uint64_t now_ns)
+{
+	bool has_received = false;
+
+	if (now_ns - device->received_ns < DIRECT_ANSWER_NS)
+		direct_note_turn(device, device_half_turn_to_send(device->half, now_ns), now_ns);
+	else
+		has_received = direct_turn_receives(device, now_ns);
+	direct_go_on(device, has_received, now_ns);
+}
+
+static void direct_turn_for_poll(struct rnic_direct *device)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	direct_go_on(device, direct_turn_receives(device, now_ns), now_ns);
 }
 
 /* Counts the posts that follow one another closely; the latest one comes now. */
@@ -320,7 +347,7 @@ static void direct_take_post(struct rnic_direct *device, unsigned post)
 		direct_defer_post(device, now_ns);
 		return;
 	}
-	direct_turn_of_program(device, now_ns);
+	direct_turn_for_post(device, now_ns);
 	device->posted_ns = clock_now_ns();
 }
 
@@ -340,7 +367,7 @@ void direct_device_poll(struct rnic_direct *device)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
 	if (pthread_mutex_trylock(&device->lock) == 0) {
 		if (device->is_open)
-			direct_turn_of_program(device, clock_now_ns());
+			direct_turn_for_poll(device);
 		pthread_mutex_unlock(&device->lock);
 	}
 	pthread_setcancelstate(cancellation, NULL);

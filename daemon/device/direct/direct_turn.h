@@ -93,6 +93,7 @@ struct rnic_direct {
 	struct wake_timer lease_timer; /* wakes the thread from the sleep on the lease */
 	int stop_fd;		       /* an eventfd that ends the thread */
 	uint64_t active_ns;	       /* time of the last activity */
+	uint64_t received_ns;	       /* time of the last turn that looked for arrivals */
 	uint64_t looked_ns;	       /* time of the last poll of the descriptors */
 	bool has_news;		       /* one of the descriptors has ended a sleep since then */
 	bool is_open;		       /* there is a half, and calls are served */

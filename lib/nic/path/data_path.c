@@ -28,12 +28,20 @@ void data_path_deliver(struct data_path *path, const struct rnic_addresses *addr
 uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *context), void *context,
 			uint64_t now_ns)
 {
-	uint32_t done = receive_run(&path->receive, now_ns);
+	const uint32_t received = receive_run(&path->receive, now_ns);
+
+	return received + data_path_turn_to_send(path, take_work, context, now_ns);
+}
+
+uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(void *context),
+				void *context, uint64_t now_ns)
+{
+	uint32_t taken;
 
 	if (engine_next_deadline_ns(path->engine) <= now_ns)
 		engine_tick(path->engine, now_ns);
-	done += take_work(context);
-	return done + transmit_run(&path->transmit, now_ns);
+	taken = take_work(context);
+	return taken + transmit_run(&path->transmit, now_ns);
 }
 
 void data_path_end_waits(struct data_path *path, bool in_vain, uint64_t now_ns)

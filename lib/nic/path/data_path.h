@@ -44,6 +44,10 @@ void data_path_deliver(struct data_path *path, const struct rnic_addresses *addr
 uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *context), void *context,
 			uint64_t now_ns);
 
+/* The same, but receives nothing. */
+uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(void *context),
+				void *context, uint64_t now_ns);
+
 /* Sends the acknowledgements that wait for a request: engine_end_waits(). */
 void data_path_end_waits(struct data_path *path, bool in_vain, uint64_t now_ns);
 

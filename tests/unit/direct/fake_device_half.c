@@ -20,6 +20,14 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 	return false;
 }
 
+bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns)
+{
+	(void)half;
+	(void)now_ns;
+	fake_device_half.turns_to_send++;
+	return false;
+}
+
 uint64_t device_half_next_deadline_ns(const struct device_half *half)
 {
 	(void)half;

@@ -14,7 +14,8 @@ struct fake_device_half {
 	uint64_t later_deadline_ns; /* what a turn leaves there; 0: as it is */
 	uint32_t arrivals;	    /* of datagrams, in each turn */
 	uint32_t received;
-	uint32_t turns;
+	uint32_t turns; /* that look for arrivals */
+	uint32_t turns_to_send;
 	uint32_t ended_waits;
 	bool is_bulk;
 	bool has_work;	       /* left by each turn */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a post waits for a turn with others, and how long the device's thread sleeps. */
+/* What a turn of the program does, and how long the device's thread sleeps meanwhile. */
 #include "device/direct/direct_turn.h"
 
 #include "base/clock.h"
@@ -142,6 +142,31 @@ static void a_lease_outlives_a_long_turn(void **state)
 	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
+/* --- arrivals --------------------------------------------------------------------------------- */
+
+static void an_answer_is_sent_without_a_look_for_arrivals(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	direct_device_poll(device);
+	clock_ns += RNIC_NS_PER_US;
+	direct_device_turn(device, 0);
+	assert_int_equal(fake_device_half.turns, 1);
+	assert_int_equal(fake_device_half.turns_to_send, 1);
+}
+
+/* A program that posts and does not poll yet has its completions and acknowledgements in time. */
+static void a_program_that_only_posts_receives(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	for (unsigned i = 0; i < 100; i++) {
+		clock_ns += RNIC_NS_PER_US;
+		direct_device_turn(device, RNIC_DIRECT_POST_WAKES);
+	}
+	assert_true(fake_device_half.turns >= 100 / 5);
+}
+
 /* --- the sleep of the device's thread on the lease -------------------------------------------- */
 
 /* Two turns of a program that polls, the second one near the end of the first one's lease. */
@@ -282,6 +307,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_lease_outlives_a_long_turn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_answer_is_sent_without_a_look_for_arrivals,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_only_posts_receives, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_polls_on_lets_the_thread_sleep,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
