@@ -33,7 +33,8 @@ struct udp_socket_port {
 	struct udp_arrival arrivals[ARRIVALS_MAX];
 	uint32_t arrival_count;
 	uint32_t arrival_next;
-	bool is_bulk; /* the latest arrivals had BULK_BYTES or more each, on average */
+	bool asked_in_vain; /* the latest fetch asked a socket that had nothing */
+	bool is_bulk;	    /* the latest arrivals had BULK_BYTES or more each, on average */
 	struct mmsghdr headers[ARRIVALS_MAX];
 	struct iovec pieces[ARRIVALS_MAX];
 	union udp_address names[ARRIVALS_MAX];
@@ -120,10 +121,13 @@ static void buffer_prepare(struct udp_socket_port *self, uint32_t i)
 /*
  * How many arrivals to take at a time. Where they are long, the port takes few: then the
  * processor's cache still has their bytes when the engine reads them, and the engine acknowledges
- * the first ones while the peer sends the next.
+ * the first ones while the peer sends the next. The first arrival after a quiet time is most often
+ * alone, and the kernel need not look for a second one.
  */
 static uint32_t arrivals_room(const struct udp_socket_port *self)
 {
+	if (self->asked_in_vain)
+		return 1;
 	return self->is_bulk ? ARRIVALS_BULK : ARRIVALS_MAX;
 }
 
@@ -193,10 +197,12 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 	self->arrival_next = 0;
 	if (asked != NULL) {
 		socket_receive(self, asked);
+		self->asked_in_vain = self->arrival_count == 0;
 		if (self->arrival_count > 0)
 			self->quiet_ns = 0;
 		return;
 	}
+	self->asked_in_vain = false;
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
 	self->port.counters.receive_calls++;
 	self->quiet_ns = count == 0 ? now_ns : 0;
