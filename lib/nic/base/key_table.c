@@ -185,6 +185,12 @@ void *key_table_find(const struct key_table *table, uint32_t key)
 	return table->slots[slot_of(table->slots, table->slot_count, table->seed, key)].object;
 }
 
+void key_table_prefetch(const struct key_table *table, uint32_t key)
+{
+	if (table->slot_count > 0)
+		__builtin_prefetch(&table->slots[home_of(table->seed, table->slot_count, key)]);
+}
+
 void key_table_remove(struct key_table *table, uint32_t key)
 {
 	uint32_t mask = table->slot_count - 1;

@@ -70,6 +70,9 @@ int key_table_insert(struct key_table *table, uint32_t key, void *object);
 /* The object that `key` names; NULL when there is none. Any 32 bits may be asked for. */
 void *key_table_find(const struct key_table *table, uint32_t key);
 
+/* Asks the processor for the slot that a look-up of `key` touches first. */
+void key_table_prefetch(const struct key_table *table, uint32_t key);
+
 /* Forgets `key`, which must be in use (asserted). */
 void key_table_remove(struct key_table *table, uint32_t key);
 

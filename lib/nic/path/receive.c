@@ -2,9 +2,17 @@
 #include "path/receive.h"
 
 #include "base/lane.h"
+#include "engine/prefetch.h"
 #include "path/path_limits.h"
 #include "wire/gid.h"
 #include "wire/packet.h"
+
+/* Datagrams between the first step of prefetch.h and the later ones, and the datagram's turn. */
+enum {
+	RECEIVE_QP = 3,
+	RECEIVE_WQE = 6,
+	RECEIVE_TURN = 8,
+};
 
 void receive_init(struct receive *receive, struct engine *engine, struct port *port)
 {
@@ -80,13 +88,36 @@ void receive_deliver(struct receive *receive, const struct rnic_addresses *addre
 	engine_flush(receive->engine, now_ns);
 }
 
+/* `i` may be no number of a datagram: there is nothing to do then. */
+static void receive_prefetch(const struct receive *receive, uint32_t i, uint32_t count,
+			     prefetch_step *step)
+{
+	if (i < count && receive->datagrams[i].length >= RNIC_BTH_BYTES)
+		step(receive->engine, rnic_bth_dest_qpn(receive->datagrams[i].bytes));
+}
+
+/* Each datagram takes the steps of prefetch.h before its turn. */
+static void receive_with_prefetch(struct receive *receive, uint32_t count, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < count + RECEIVE_TURN; i++) {
+		receive_prefetch(receive, i, count, prefetch_number);
+		receive_prefetch(receive, i - RECEIVE_QP, count, prefetch_qp);
+		receive_prefetch(receive, i - RECEIVE_WQE, count, prefetch_oldest_wqe);
+		if (i >= RECEIVE_TURN)
+			receive_one(receive, &receive->datagrams[i - RECEIVE_TURN], now_ns);
+	}
+}
+
 uint32_t receive_run(struct receive *receive, uint64_t now_ns)
 {
 	uint32_t count = receive->port->ops->receive(receive->port, receive->datagrams,
 						     LIMIT_TURN_RECEIVES, now_ns);
 
-	for (uint32_t i = 0; i < count; i++)
-		receive_one(receive, &receive->datagrams[i], now_ns);
+	if (prefetch_is_worthwhile(receive->engine))
+		receive_with_prefetch(receive, count, now_ns);
+	else
+		for (uint32_t i = 0; i < count; i++)
+			receive_one(receive, &receive->datagrams[i], now_ns);
 	if (count > 0)
 		engine_flush(receive->engine, now_ns);
 	return count;

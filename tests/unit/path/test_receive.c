@@ -10,12 +10,18 @@
 
 #define PAYLOAD_BYTES 8
 #define OTHER_LANE    0xc0
+#define BATCH	      20
+#define NOBODYS_QPN   2
+#define MANY_QPS      600 /* more than the cache holds: engine/prefetch.h */
 
-/* A port at which one datagram arrives. */
+/* A port at which one datagram arrives, and others before it. */
 struct bench {
 	struct port port;
 	struct datagram arrival;
 	bool has_arrival;
+	struct datagram earlier[BATCH + 1];
+	uint8_t earlier_bytes[BATCH + 1][64];
+	uint32_t earlier_count;
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 	struct engine_fixture *fixture;
 	struct data_path path;
@@ -32,8 +38,9 @@ static uint32_t arrive(struct port *port, struct datagram *into, uint32_t max, u
 	if (!bench->has_arrival || max == 0)
 		return 0;
 	bench->has_arrival = false;
-	into[0] = bench->arrival;
-	return 1;
+	memcpy(into, bench->earlier, bench->earlier_count * sizeof(*into));
+	into[bench->earlier_count] = bench->arrival;
+	return bench->earlier_count + 1;
 }
 
 static uint32_t take_all(struct port *port, struct datagram *datagrams, uint32_t count,
@@ -117,6 +124,18 @@ static void bench_receive(struct bench *bench, uint32_t dest_qpn)
 	bench->arrival = bench_packet(bench, dest_qpn);
 	bench->has_arrival = true;
 	receive_run(&bench->path.receive, bench->fixture->now_ns);
+}
+
+/* The packet arrives together with the next bench_receive(). */
+static void bench_receive_with_next(struct bench *bench, uint32_t dest_qpn)
+{
+	struct datagram datagram = bench_packet(bench, dest_qpn);
+	uint8_t *bytes = bench->earlier_bytes[bench->earlier_count];
+
+	assert_true(datagram.length <= sizeof(bench->earlier_bytes[0]));
+	memcpy(bytes, bench->bytes, datagram.length);
+	datagram.bytes = bytes;
+	bench->earlier[bench->earlier_count++] = datagram;
 }
 
 static uint64_t unknown_of(const struct bench *bench)
@@ -216,6 +235,32 @@ static void test_delivered(void **state)
 	bench_destroy(bench);
 }
 
+/* Each packet of a batch comes to its queue pair, whatever the packets beside it are. */
+static void test_batch_to_many_queue_pairs(void **state)
+{
+	struct bench *bench = bench_create();
+	struct qp *qps[MANY_QPS];
+
+	(void)state;
+	data_path_set_lane(&bench->path, RNIC_LANE_NONE, NULL, NULL);
+	for (uint32_t i = 0; i < MANY_QPS; i++)
+		qps[i] = fixture_create_qp(bench->fixture, &fixture_defaults);
+	for (uint32_t i = 0; i < BATCH; i++)
+		bench_receive_with_next(bench, qps[i * (MANY_QPS / BATCH)]->qpn);
+	bench->earlier[3].length = 5;
+	bench_receive_with_next(bench, NOBODYS_QPN);
+	bench_receive(bench, bench->fixture->qp->qpn);
+	for (uint32_t i = 0; i < MANY_QPS; i++) {
+		assert_int_equal(qps[i]->counters.received_packets,
+				 i % (MANY_QPS / BATCH) == 0 && i / (MANY_QPS / BATCH) != 3);
+		qp_destroy(qps[i]);
+	}
+	assert_int_equal(bench->path.receive.icrc.bad, 1);
+	assert_int_equal(unknown_of(bench), 1);
+	assert_int_equal(bench->fixture->completion_count, 1);
+	bench_destroy(bench);
+}
+
 static uint32_t take_no_work(void *context)
 {
 	(void)context;
@@ -244,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_packet), cmocka_unit_test(test_stray),
 		cmocka_unit_test(test_no_strays),  cmocka_unit_test(test_delivered),
-		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_turn),	   cmocka_unit_test(test_batch_to_many_queue_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
