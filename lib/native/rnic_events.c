@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion events and asynchronous events, which arrive as records in pipes. */
+#include "base/time_units.h"
 #include "ctl/direct_device.h"
 #include "native/refuse_null.h"
 #include "native/rnic_objects.h"
@@ -118,17 +119,27 @@ void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count)
 	pthread_mutex_unlock(&context->objects_lock);
 }
 
+int rnic_wait_in_device(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+			uint64_t deadline_ns, bool handlers_may_call)
+{
+	if (context == NULL || context->direct == NULL || rnic_context_lost(context) != 0)
+		return -ENODEV;
+	return context->direct_calls->wait(context->direct, descriptors, count, deadline_ns,
+					   handlers_may_call);
+}
+
 int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
 	      int timeout_ms)
 {
+	uint64_t deadline_ns = UINT64_MAX;
 	int ready = -ENODEV;
 
 	if (descriptors == NULL && count > 0)
 		return -EINVAL;
-	if (context != NULL && context->direct != NULL && timeout_ms != 0 &&
-	    rnic_context_lost(context) == 0)
-		ready = context->direct_calls->wait(context->direct, descriptors, count,
-						    timeout_ms);
+	if (timeout_ms > 0)
+		deadline_ns = rnic_wait_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
+	if (timeout_ms != 0)
+		ready = rnic_wait_in_device(context, descriptors, count, deadline_ns, false);
 	if (ready == -ENODEV || ready == -E2BIG)
 		ready = rnic_wait_by_poll(descriptors, count, timeout_ms);
 	return ready;

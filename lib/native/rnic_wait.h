@@ -8,7 +8,10 @@
 #define RNIC_NATIVE_RNIC_WAIT_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+struct rnic_context;
 
 /* The monotonic clock. */
 uint64_t rnic_wait_now_ns(void);
@@ -24,6 +27,18 @@ int rnic_wait_awake(struct pollfd *descriptors, unsigned count);
  * what the last look returned, 0 also when it is better to sleep at once.
  */
 int rnic_wait_awake_for(int (*look)(void *context), void *context);
+
+/*
+ * Waits as poll(2) does, inside the device where the device is inside the program: the thread takes
+ * the device's turns meanwhile. `deadline_ns` is of the monotonic clock, UINT64_MAX for none.
+ * Returns what poll(2) returns, or a negative errno. -ENODEV: the device is elsewhere, or lost;
+ * -E2BIG: the descriptors are too many. Call poll(2) then.
+ *
+ * With `handlers_may_call`, handlers of signals may call the device: they run only while the thread
+ * sleeps, without a lock.
+ */
+int rnic_wait_in_device(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
+			uint64_t deadline_ns, bool handlers_may_call);
 
 /* rnic_wait() where daemons serve the devices: awake first, then asleep. */
 int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms);

@@ -47,6 +47,13 @@ static short rsocket_datagram_events(const struct rnic_rsocket *rs)
 	return events;
 }
 
+static struct ibv_context *rsocket_datagram_device(const struct rnic_rsocket *rs)
+{
+	const struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
+
+	return datagram->id != NULL ? datagram->id->verbs : NULL;
+}
+
 static int rsocket_datagram_watch(struct rnic_rsocket *rs, struct pollfd *watched)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
@@ -201,6 +208,7 @@ static const struct rnic_rsocket_kind datagram_kind = {
 	.progress = rsocket_datagram_progress,
 	.events = rsocket_datagram_events,
 	.watch = rsocket_datagram_watch,
+	.device = rsocket_datagram_device,
 	.woke = rsocket_datagram_woke,
 };
 

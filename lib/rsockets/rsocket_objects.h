@@ -62,6 +62,9 @@ struct rnic_rsocket_kind {
 	 */
 	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched);
 	void (*woke)(struct rnic_rsocket *rs); /* a watched descriptor told of news */
+	/* The device that brings the news, which outlives the process's rsockets; NULL: none yet.
+	 */
+	struct ibv_context *(*device)(const struct rnic_rsocket *rs);
 };
 
 /* rsetsockopt() sets these. A listener tells them to the rsockets that it accepts. */
@@ -182,6 +185,14 @@ int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t 
  */
 int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
 		       int64_t deadline_ns);
+
+/*
+ * Without a lock: waits as poll(2) does. Where `device` is inside the program, the thread takes the
+ * device's turns meanwhile, so that what arrives wakes one thread. 0, or -EINTR and others of
+ * poll(2).
+ */
+int rnic_rsocket_ask_kernel(struct ibv_context *device, struct pollfd *asked, nfds_t count,
+			    int64_t deadline_ns);
 
 /* Under the lock: enters and leaves the list of sleepers whose bells ring. */
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);

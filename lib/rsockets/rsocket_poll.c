@@ -29,6 +29,7 @@ struct round {
 				 each waiter */
 	nfds_t asked_count;
 	int bell;
+	struct ibv_context *device; /* of the rsockets, or one of them; NULL: none yet */
 };
 
 /* --- the list -------------------------------------------------------------------------------- */
@@ -122,6 +123,8 @@ static bool rsocket_poll_arm(struct round *round, struct waiter *waiter, short w
 	waiter->watched_at = round->asked_count;
 	waiter->watched = rs->kind->watch(rs, &round->asked[round->asked_count]);
 	round->asked_count += (nfds_t)waiter->watched;
+	if (round->device == NULL)
+		round->device = rs->kind->device(rs);
 	/*
 	 * Events from before the queue was armed wake nobody, and may change the descriptors to
 	 * watch.
@@ -172,20 +175,6 @@ static void rsocket_poll_end_sleep(void *argument)
 	close(round->bell);
 }
 
-static int ask_kernel(struct round *round, int64_t deadline_ns)
-{
-	const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
-	struct timespec left = {0};
-
-	if (left_ns > 0)
-		left = (struct timespec){.tv_sec = left_ns / 1000000000,
-					 .tv_nsec = left_ns % 1000000000};
-	return ppoll(round->asked, round->asked_count,
-		     deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
-		       ? -errno
-		       : 0;
-}
-
 /* Waits until an entry may be ready. -EINTR and others of poll(). */
 static int sleep_until(struct round *round, int64_t deadline_ns)
 {
@@ -195,7 +184,9 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 	if (round->bell < 0)
 		return -errno;
 	pthread_cleanup_push(rsocket_poll_end_sleep, round);
-	error = arm_all(round) ? 0 : ask_kernel(round, deadline_ns);
+	error = arm_all(round) ? 0
+			       : rnic_rsocket_ask_kernel(round->device, round->asked,
+							 round->asked_count, deadline_ns);
 	pthread_cleanup_pop(true);
 	return error;
 }

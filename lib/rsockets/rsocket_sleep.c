@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rsockets/rsocket_objects.h"
 
+#include "verbs/ibv_native.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -51,13 +53,41 @@ void rnic_rsocket_ring(struct rnic_rsocket *rs)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-static struct timespec remaining(int64_t deadline_ns)
+static int rsocket_sleep_poll(struct pollfd *asked, nfds_t count, int64_t deadline_ns)
 {
-	int64_t left = deadline_ns - rnic_rsocket_now_ns();
+	const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
+	struct timespec left = {0};
 
-	if (left < 0)
-		left = 0;
-	return (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+	if (left_ns > 0)
+		left = (struct timespec){.tv_sec = left_ns / 1000000000,
+					 .tv_nsec = left_ns % 1000000000};
+	return ppoll(asked, count, deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Handlers of signals may call rsockets. */
+static int rsocket_sleep_in_device(struct ibv_context *device, struct pollfd *asked, nfds_t count,
+				   int64_t deadline_ns)
+{
+	const uint64_t until_ns =
+		deadline_ns == RNIC_RSOCKET_FOREVER ? UINT64_MAX : (uint64_t)deadline_ns;
+	const int ready = rnic_native.wait_in_device(rnic_native.context(device), asked,
+						     (unsigned)count, until_ns, true);
+
+	return ready < 0 ? ready : 0;
+}
+
+int rnic_rsocket_ask_kernel(struct ibv_context *device, struct pollfd *asked, nfds_t count,
+			    int64_t deadline_ns)
+{
+	int error = -ENODEV;
+
+	if (device != NULL)
+		error = rsocket_sleep_in_device(device, asked, count, deadline_ns);
+	if (error == -ENODEV || error == -E2BIG)
+		error = rsocket_sleep_poll(asked, count, deadline_ns);
+	return error;
 }
 
 struct bell_wait {
@@ -87,7 +117,7 @@ static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
 		     int64_t deadline_ns)
 {
 	struct bell_wait wait = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	const struct timespec left = remaining(deadline_ns);
+	struct ibv_context *device = rs->kind->device(rs);
 	int error;
 
 	if (wait.sleeper.bell < 0)
@@ -96,10 +126,7 @@ static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
 	rnic_rsocket_enlist(rs, &wait.sleeper);
 	rnic_rsocket_unlock(rs);
 	pthread_cleanup_push(rsocket_sleep_give_up, &wait);
-	error = ppoll(watched, (nfds_t)count + 1,
-		      deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
-			? -errno
-			: 0;
+	error = rnic_rsocket_ask_kernel(device, watched, (nfds_t)count + 1, deadline_ns);
 	pthread_cleanup_pop(false);
 	bell_wait_end(&wait);
 	return error;

@@ -59,6 +59,13 @@ static short rsocket_stream_events(const struct rnic_rsocket *rs)
 	return events;
 }
 
+static struct ibv_context *rsocket_stream_device(const struct rnic_rsocket *rs)
+{
+	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
+
+	return stream->id != NULL ? stream->id->verbs : NULL;
+}
+
 static int rsocket_stream_watch(struct rnic_rsocket *rs, struct pollfd *watched)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
@@ -301,6 +308,7 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.progress = rsocket_stream_progress,
 	.events = rsocket_stream_events,
 	.watch = rsocket_stream_watch,
+	.device = rsocket_stream_device,
 	.woke = rsocket_stream_woke,
 };
 

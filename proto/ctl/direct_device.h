@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_5
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_5"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_6
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_6"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
@@ -74,12 +74,15 @@ struct rnic_direct_device {
 	int (*await)(struct rnic_direct *device, int fd);
 
 	/*
-	 * The same for several descriptors: waits as poll(2) does, and returns what poll(2)
-	 * returns, or a negative errno. -E2BIG: the descriptors are too many; call poll(2).
-	 * -ENODEV: the device is closed.
+	 * The same for several descriptors: waits as poll(2) does until `deadline_ns` of the
+	 * monotonic clock (UINT64_MAX: for ever), and returns what poll(2) returns, or a negative
+	 * errno. -E2BIG: the descriptors are too many; call poll(2). -ENODEV: the device is closed.
+	 *
+	 * With `handlers_may_call`, handlers of signals may call the device: they run only while
+	 * the thread sleeps, without a lock.
 	 */
 	int (*wait)(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
-		    int timeout_ms);
+		    uint64_t deadline_ns, bool handlers_may_call);
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);

@@ -117,7 +117,7 @@ void direct_device_serve(struct rnic_direct *device);
 void direct_device_end_waits(struct rnic_direct *device);
 int direct_device_await(struct rnic_direct *device, int fd);
 int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
-		       int timeout_ms);
+		       uint64_t deadline_ns, bool handlers_may_call);
 
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
 int direct_start_thread(struct rnic_direct *device);

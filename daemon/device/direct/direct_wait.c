@@ -18,11 +18,14 @@
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
+	struct rnic_direct *device;
 	struct pollfd wakes[1 + DIRECT_WAIT_FDS];
 	unsigned count;	      /* of the descriptors behind the first one */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	bool is_read;	      /* a signal ends the wait only where the signal would end read(2) */
 	int cancellation;     /* the thread's cancellation state while the thread sleeps */
+	bool handlers_may_call;
+	sigset_t mask; /* with handlers_may_call: of the thread without the lock */
 };
 
 /*
@@ -49,17 +52,56 @@ static bool direct_goes_on(const struct direct_waiter *waiter, int error)
 	return error == -EINTR && waiter->is_read && !direct_is_interrupting();
 }
 
+static int direct_poll_until(const struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
+			     uint64_t deadline_ns)
+{
+	const uint64_t now_ns = deadline_ns == UINT64_MAX || deadline_ns == 0 ? 0 : clock_now_ns();
+	const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+	const struct timespec left = {
+		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
+		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
+	};
+	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left,
+				waiter->handlers_may_call ? &waiter->mask : NULL);
+
+	return ready < 0 ? -errno : ready;
+}
+
 /*
  * Returns how many descriptors are ready, and fills in their `revents`. Negative errno; -EINTR: a
- * signal ends the wait. Signals disturb a poll that does not wait, too.
+ * signal ends the wait. Signals disturb a poll that does not wait, too. Their handlers run without
+ * the lock, so the device may be closed when this returns.
  */
-static int direct_count_ready(struct direct_waiter *waiter)
+static int direct_count_ready(struct rnic_direct *device, struct direct_waiter *waiter)
 {
-	int ready = poll(waiter->wakes + 1, waiter->count, 0);
+	int ready;
 
-	if (ready < 0)
-		ready = -errno;
+	if (waiter->handlers_may_call)
+		pthread_mutex_unlock(&device->lock);
+	ready = direct_poll_until(waiter, waiter->wakes + 1, waiter->count, 0);
+	if (waiter->handlers_may_call)
+		direct_take_lock(device);
 	return direct_goes_on(waiter, ready) ? 0 : ready;
+}
+
+/* Signals of faults stay, for the device needs them. */
+static void direct_block_signals(struct direct_waiter *waiter)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t blocked;
+
+	if (!waiter->handlers_may_call)
+		return;
+	sigfillset(&blocked);
+	for (unsigned i = 0; i < RNIC_COUNT_OF(faults); i++)
+		sigdelset(&blocked, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &blocked, &waiter->mask);
+}
+
+static void direct_unblock_signals(const struct direct_waiter *waiter)
+{
+	if (waiter->handlers_may_call)
+		pthread_sigmask(SIG_SETMASK, &waiter->mask, NULL);
 }
 
 /* The turns are the program's for another lease, and the device's thread's then. */
@@ -76,53 +118,52 @@ static void direct_stop_waiting(struct rnic_direct *device)
 /* The thread was cancelled in its sleep, without the lock. */
 static void direct_cancelled(void *context)
 {
-	struct rnic_direct *device = context;
+	const struct direct_waiter *waiter = context;
+	struct rnic_direct *device = waiter->device;
 
 	direct_take_lock(device);
 	if (device->is_open)
 		device_half_withdraw_sleep(device->half);
 	direct_stop_waiting(device);
 	pthread_mutex_unlock(&device->lock);
+	direct_unblock_signals(waiter);
 }
 
 static void direct_bystander_cancelled(void *context)
 {
-	struct rnic_direct *device = context;
+	const struct direct_waiter *waiter = context;
+	struct rnic_direct *device = waiter->device;
 
 	direct_take_lock(device);
 	device->bystanders--;
 	pthread_mutex_unlock(&device->lock);
-}
-
-static int direct_poll_until(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns)
-{
-	const uint64_t now_ns = clock_now_ns();
-	const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-	const struct timespec left = {
-		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
-		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
-	};
-	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left, NULL);
-
-	return ready < 0 ? -errno : ready;
+	direct_unblock_signals(waiter);
 }
 
 /*
- * Sleeps on `count` of the waiter's wakes, with the lock given up meanwhile. A thread may be
- * cancelled while it sleeps, as in read(2) and poll(2). Returns how many of them are ready, or a
- * negative errno; -EINTR: a signal ends the wait.
+ * Sleeps on `count` of the waiter's wakes until `until_ns`, with the lock given up meanwhile. A
+ * thread may be cancelled while it sleeps, as in read(2) and poll(2). Returns how many of them are
+ * ready, or a negative errno; -EINTR: a signal ends the wait.
  */
 static int direct_sleep_cancellable(struct rnic_direct *device, struct direct_waiter *waiter,
-				    struct pollfd *wakes, nfds_t count)
+				    struct pollfd *wakes, nfds_t count, uint64_t until_ns)
 {
 	int ready;
 
 	pthread_mutex_unlock(&device->lock);
 	pthread_setcancelstate(waiter->cancellation, NULL);
-	ready = direct_poll_until(wakes, count, waiter->deadline_ns);
+	ready = direct_poll_until(waiter, wakes, count, until_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	direct_take_lock(device);
 	return direct_goes_on(waiter, ready) ? 0 : ready;
+}
+
+/* The card shows what the device has done soon after, however long the wait is. */
+static uint64_t direct_wake_ns(const struct rnic_direct *device, const struct direct_waiter *waiter)
+{
+	const uint64_t card_ns = card_writer_due_ns(&device->process.card, device->active_ns);
+
+	return card_ns < waiter->deadline_ns ? card_ns : waiter->deadline_ns;
 }
 
 /* Sleeps as the device's thread does, and on the waiter's descriptors too. */
@@ -135,14 +176,15 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
 		pthread_mutex_unlock(&device->lock);
 		sched_yield();
 		direct_take_lock(device);
-		return direct_count_ready(waiter);
+		return direct_count_ready(device, waiter);
 	}
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
 		direct_tell(device, now_ns);
-		pthread_cleanup_push(direct_cancelled, device);
-		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count);
+		pthread_cleanup_push(direct_cancelled, waiter);
+		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count,
+						 direct_wake_ns(device, waiter));
 		pthread_cleanup_pop(false);
 		if (!device->is_open)
 			return 0;
@@ -174,7 +216,7 @@ static int direct_spin_for_event(struct rnic_direct *device, struct direct_waite
 	pthread_mutex_unlock(&device->lock);
 	yield_and_note(&device->wait_backoff);
 	direct_take_lock(device);
-	return direct_count_ready(waiter);
+	return direct_count_ready(device, waiter);
 }
 
 /* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
@@ -195,7 +237,7 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 		if (direct_should_look(device, has_received, now_ns))
 			direct_look(device, now_ns);
 		if (device->active_ns == now_ns)
-			result = direct_count_ready(waiter);
+			result = direct_count_ready(device, waiter);
 		else if (direct_should_spin(device, began_ns, now_ns))
 			result = direct_spin_for_event(device, waiter, now_ns);
 		else
@@ -211,12 +253,13 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 /* Waits until a descriptor is ready, while others take the turns. */
 static int direct_stand_by(struct rnic_direct *device, struct direct_waiter *waiter)
 {
-	int ready = direct_count_ready(waiter);
+	int ready = direct_count_ready(device, waiter);
 
 	device->bystanders++;
 	while (device->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
-		pthread_cleanup_push(direct_bystander_cancelled, device);
-		ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count);
+		pthread_cleanup_push(direct_bystander_cancelled, waiter);
+		ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count,
+						 waiter->deadline_ns);
 		pthread_cleanup_pop(false);
 	}
 	device->bystanders--;
@@ -240,8 +283,10 @@ static void direct_turn_posts(struct rnic_direct *device)
 
 static int direct_await_any(struct rnic_direct *device, struct direct_waiter *waiter)
 {
-	const int ready = direct_count_ready(waiter);
+	const int ready = direct_count_ready(device, waiter);
 
+	if (!device->is_open)
+		return ready;
 	if (ready != 0) {
 		direct_turn_posts(device);
 		return ready;
@@ -270,6 +315,7 @@ static void direct_hand_over(struct rnic_direct *device)
 static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
 {
 	struct direct_waiter waiter = {
+		.device = device,
 		.wakes = {{.fd = device->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}},
 		.count = 1,
 		.deadline_ns = UINT64_MAX,
@@ -280,7 +326,7 @@ static int direct_await_event(struct rnic_direct *device, int fd, int cancellati
 
 	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
 		result = direct_await_any(device, &waiter);
-	else if (direct_count_ready(&waiter) > 0)
+	else if (direct_count_ready(device, &waiter) > 0)
 		direct_turn_posts(device);
 	else
 		direct_hand_over(device);
@@ -299,17 +345,21 @@ int direct_device_await(struct rnic_direct *device, int fd)
 }
 
 int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
-		       int timeout_ms)
+		       uint64_t deadline_ns, bool handlers_may_call)
 {
-	struct direct_waiter waiter = {.count = count, .deadline_ns = UINT64_MAX};
+	struct direct_waiter waiter = {
+		.device = device,
+		.count = count,
+		.deadline_ns = deadline_ns,
+		.handlers_may_call = handlers_may_call,
+	};
 	int result = -ENODEV;
 
 	if (count > DIRECT_WAIT_FDS)
 		return -E2BIG;
-	if (timeout_ms >= 0)
-		waiter.deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
 	for (unsigned i = 0; i < count; i++)
 		waiter.wakes[1 + i] = descriptors[i];
+	direct_block_signals(&waiter);
 	waiter.cancellation = direct_lock(device);
 	waiter.wakes[0] = (struct pollfd){.fd = device->epoll_fd, .events = POLLIN};
 	if (device->is_open)
@@ -317,6 +367,7 @@ int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, u
 	if (result == 0 && !device->is_open)
 		result = -ENODEV;
 	direct_unlock(device, waiter.cancellation);
+	direct_unblock_signals(&waiter);
 	for (unsigned i = 0; i < count; i++)
 		descriptors[i].revents = waiter.wakes[1 + i].revents;
 	return result;

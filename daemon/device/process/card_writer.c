@@ -74,11 +74,21 @@ void card_writer_refresh(struct card_writer *writer, const struct device_half *h
 	writer->refreshed_ns = now_ns;
 }
 
+static uint64_t card_writer_interval_ns(const struct card_writer *writer)
+{
+	return writer->has_change ? CARD_WRITER_CHANGE_NS : CARD_WRITER_REFRESH_NS;
+}
+
 void card_writer_refresh_if_due(struct card_writer *writer, const struct device_half *half,
 				uint64_t now_ns)
 {
-	const uint64_t due_ns = writer->has_change ? CARD_WRITER_CHANGE_NS : CARD_WRITER_REFRESH_NS;
-
-	if (now_ns - writer->refreshed_ns >= due_ns)
+	if (now_ns - writer->refreshed_ns >= card_writer_interval_ns(writer))
 		card_writer_refresh(writer, half, now_ns);
+}
+
+uint64_t card_writer_due_ns(const struct card_writer *writer, uint64_t active_ns)
+{
+	if (!writer->has_change && active_ns <= writer->refreshed_ns)
+		return UINT64_MAX;
+	return writer->refreshed_ns + card_writer_interval_ns(writer);
 }

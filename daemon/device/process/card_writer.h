@@ -52,4 +52,10 @@ void card_writer_refresh(struct card_writer *writer, const struct device_half *h
 void card_writer_refresh_if_due(struct card_writer *writer, const struct device_half *half,
 				uint64_t now_ns);
 
+/*
+ * When the card is to be refreshed after activity at `active_ns`, the latest one; UINT64_MAX: the
+ * card shows that already.
+ */
+uint64_t card_writer_due_ns(const struct card_writer *writer, uint64_t active_ns);
+
 #endif

@@ -139,7 +139,17 @@ void card_writer_refresh_if_due(struct card_writer *writer, const struct device_
 {
 	(void)writer;
 	(void)half;
-	(void)now_ns;
+	if (fake_device_half.card_due_ns == 0 || now_ns < fake_device_half.card_due_ns)
+		return;
+	fake_device_half.card_due_ns = 0;
+	fake_device_half.card_refreshes++;
+}
+
+uint64_t card_writer_due_ns(const struct card_writer *writer, uint64_t active_ns)
+{
+	(void)writer;
+	(void)active_ns;
+	return fake_device_half.card_due_ns != 0 ? fake_device_half.card_due_ns : UINT64_MAX;
 }
 
 bool link_client_poll(struct link_client *link)

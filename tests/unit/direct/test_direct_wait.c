@@ -286,9 +286,13 @@ static void after_a_short_wait_a_thread_polls_first(void **state)
 
 static int wait_for_either(struct fixture *f, struct pollfd either[2], int timeout_ms)
 {
+	const uint64_t deadline_ns =
+		timeout_ms < 0 ? UINT64_MAX
+			       : clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
+
 	either[0] = (struct pollfd){.fd = f->first.read_fd, .events = POLLIN};
 	either[1] = (struct pollfd){.fd = f->second.read_fd, .events = POLLIN};
-	return direct_device_wait(&f->device, either, 2, timeout_ms);
+	return direct_device_wait(&f->device, either, 2, deadline_ns, false);
 }
 
 static void a_wait_says_which_descriptor_is_ready(void **state)
@@ -357,7 +361,18 @@ static void poll_serves_more_descriptors_than_a_wait_takes(void **state)
 	struct fixture *f = *state;
 	struct pollfd many[100] = {{0}};
 
-	assert_int_equal(direct_device_wait(&f->device, many, 100, -1), -E2BIG);
+	assert_int_equal(direct_device_wait(&f->device, many, 100, UINT64_MAX, false), -E2BIG);
+}
+
+/* Otherwise the card would show for as long what the device had done before. */
+static void a_long_wait_refreshes_the_card(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd either[2];
+
+	fake_device_half.card_due_ns = clock_now_ns() + RNIC_NS_PER_MS;
+	assert_int_equal(wait_for_either(f, either, 50), 0);
+	assert_int_equal(fake_device_half.card_refreshes, 1);
 }
 
 static void a_closed_device_has_no_wait(void **state)
@@ -417,6 +432,59 @@ static void a_signal_ends_a_wait_by_its_name_alone(void **state)
 		assert_true(result == 0 || result == -EINTR);
 	}
 	end_signals();
+}
+
+static struct rnic_direct *signalled_device;
+static bool handler_has_lock;
+
+static void take_the_lock(int signal)
+{
+	(void)signal;
+	signals++;
+	handler_has_lock = pthread_mutex_trylock(&signalled_device->lock) == 0;
+	if (handler_has_lock)
+		pthread_mutex_unlock(&signalled_device->lock);
+}
+
+static void raise_one(void)
+{
+	assert_int_equal(raise(SIGUSR1), 0);
+}
+
+static void wait_with_a_signal_in_a_turn(struct fixture *f)
+{
+	const struct sigaction action = {.sa_handler = take_the_lock};
+	struct pollfd first = {.fd = f->first.read_fd, .events = POLLIN};
+	const unsigned before = signals;
+
+	signalled_device = &f->device;
+	handler_has_lock = false;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	fake_device_half.in_turn = raise_one;
+	assert_int_equal(direct_device_wait(&f->device, &first, 1, UINT64_MAX, true), -EINTR);
+	fake_device_half.in_turn = NULL;
+	assert_int_equal(signals - before, 1);
+	assert_true(handler_has_lock);
+	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+}
+
+static bool is_blocked(int signal)
+{
+	sigset_t mask;
+
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+	return sigismember(&mask, signal) == 1;
+}
+
+static void a_handler_may_call_the_device_that_its_thread_waits_in(void **state)
+{
+	struct fixture *f = *state;
+
+	wait_with_a_signal_in_a_turn(f);
+	/* The device has work in each turn, so the thread does not sleep. */
+	fake_device_half.has_work = true;
+	wait_with_a_signal_in_a_turn(f);
+	assert_false(is_blocked(SIGUSR1));
 }
 
 /* The waiter gets the signals. */
@@ -556,6 +624,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(poll_serves_more_descriptors_than_a_wait_takes,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_long_wait_refreshes_the_card, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_closed_device_has_no_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_sleeps_elsewhere_leaves_the_turns,
 						set_up, tear_down),
@@ -565,6 +634,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_ends_a_wait_by_its_name_alone, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_handler_may_call_the_device_that_its_thread_waits_in, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_does_not_end_a_wait_for_an_event, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_does_not_come_back_keeps_no_turns,

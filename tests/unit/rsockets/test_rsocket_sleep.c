@@ -29,6 +29,12 @@ static int watch_nothing(struct rnic_rsocket *rs, struct pollfd *watched)
 	return 0;
 }
 
+static struct ibv_context *no_device(const struct rnic_rsocket *rs)
+{
+	(void)rs;
+	return NULL;
+}
+
 static bool never(const struct rnic_rsocket *rs)
 {
 	(void)rs;
@@ -38,6 +44,7 @@ static bool never(const struct rnic_rsocket *rs)
 static const struct rnic_rsocket_kind kind = {
 	.progress = pass_cancellation_point,
 	.watch = watch_nothing,
+	.device = no_device,
 	.woke = nothing,
 };
 
