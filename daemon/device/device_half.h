@@ -109,7 +109,7 @@ bool device_half_port_counter(const struct device_half *half, uint32_t index, co
  */
 bool device_half_turn(struct device_half *half, uint64_t now_ns);
 
-/* The same, but receives nothing. */
+/* The same, but receives nothing, and runs no timer: what a timer waits for may have arrived. */
 bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns);
 
 /* Returns whether much data goes through the device, so that turns take long. */

@@ -81,6 +81,20 @@ static struct rnic_srq *events_find_srq(const struct rnic_context *context,
 	return srq != NULL && srq->handle.generation == record->generation ? srq : NULL;
 }
 
+/* Waits for the record where the device is inside the program; elsewhere read(2) waits. */
+static int events_await_record(struct rnic_context *context, int fd)
+{
+	int error = rnic_context_lost(context);
+
+	if (error == 0 && context->direct != NULL) {
+		error = context->direct_calls->await(context->direct, fd);
+		/* The wait also ends in the child of a fork(), by a handler of a signal. */
+		if (error == 0)
+			error = rnic_context_lost(context);
+	}
+	return error;
+}
+
 int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 {
 	RNIC_REFUSE_NULL(channel, cq);
@@ -90,9 +104,7 @@ int rnic_get_cq_event(struct rnic_channel *channel, struct rnic_cq **cq)
 	int error;
 
 	do {
-		error = rnic_context_lost(context);
-		if (error == 0 && context->direct != NULL)
-			error = context->direct_calls->await(context->direct, channel->fd);
+		error = events_await_record(context, channel->fd);
 		if (error == 0)
 			error = read_record(context, channel->fd, &record);
 		if (error != 0)

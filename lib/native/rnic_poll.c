@@ -16,7 +16,8 @@
 /*
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs.
  *
- * From the first of these counts on it yields at every poll. It sleeps on a futex until the daemon
+ * From the first of these counts on it yields at every poll; where the device is inside the
+ * program, not while it is alone on its core. It sleeps on a futex until the daemon
  * wakes it, from the second count on, and from the first count on while the daemon moves much data.
  * It also sleeps for a while after a yield that cost a time slice (base/yield_backoff.h). Behind
  * bulk traffic a polling caller is in the way: the scheduler puts a daemon on a core that looks

@@ -34,8 +34,8 @@ int rnic_wait_awake_for(int (*look)(void *context), void *context);
  * Returns what poll(2) returns, or a negative errno. -ENODEV: the device is elsewhere, or lost;
  * -E2BIG: the descriptors are too many. Call poll(2) then.
  *
- * With `handlers_may_call`, handlers of signals may call the device: they run only while the thread
- * sleeps, without a lock.
+ * With `handlers_may_call`, handlers of signals may call the device: they run only where the thread
+ * has no lock of the device.
  */
 int rnic_wait_in_device(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
 			uint64_t deadline_ns, bool handlers_may_call);

@@ -191,8 +191,8 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
  * device's turns meanwhile, so that what arrives wakes one thread. 0, or -EINTR and others of
  * poll(2).
  */
-int rnic_rsocket_ask_kernel(struct ibv_context *device, struct pollfd *asked, nfds_t count,
-			    int64_t deadline_ns);
+int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t count,
+		      int64_t deadline_ns);
 
 /* Under the lock: enters and leaves the list of sleepers whose bells ring. */
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);

@@ -29,7 +29,8 @@ struct round {
 				 each waiter */
 	nfds_t asked_count;
 	int bell;
-	struct ibv_context *device; /* of the rsockets, or one of them; NULL: none yet */
+	/* Of one of the rsockets: other devices receive by threads of their own. NULL: none yet. */
+	struct ibv_context *device;
 };
 
 /* --- the list -------------------------------------------------------------------------------- */
@@ -185,8 +186,8 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 		return -errno;
 	pthread_cleanup_push(rsocket_poll_end_sleep, round);
 	error = arm_all(round) ? 0
-			       : rnic_rsocket_ask_kernel(round->device, round->asked,
-							 round->asked_count, deadline_ns);
+			       : rnic_rsocket_wait(round->device, round->asked, round->asked_count,
+						   deadline_ns);
 	pthread_cleanup_pop(true);
 	return error;
 }

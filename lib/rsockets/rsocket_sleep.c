@@ -78,8 +78,8 @@ static int rsocket_sleep_in_device(struct ibv_context *device, struct pollfd *as
 	return ready < 0 ? ready : 0;
 }
 
-int rnic_rsocket_ask_kernel(struct ibv_context *device, struct pollfd *asked, nfds_t count,
-			    int64_t deadline_ns)
+int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t count,
+		      int64_t deadline_ns)
 {
 	int error = -ENODEV;
 
@@ -126,7 +126,7 @@ static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
 	rnic_rsocket_enlist(rs, &wait.sleeper);
 	rnic_rsocket_unlock(rs);
 	pthread_cleanup_push(rsocket_sleep_give_up, &wait);
-	error = rnic_rsocket_ask_kernel(device, watched, (nfds_t)count + 1, deadline_ns);
+	error = rnic_rsocket_wait(device, watched, (nfds_t)count + 1, deadline_ns);
 	pthread_cleanup_pop(false);
 	bell_wait_end(&wait);
 	return error;

@@ -7,8 +7,8 @@
  *
  * So the thread pays for a long yield by sleeping: the lost time is a bounded share.
  *
- * A yield that returns at once has found nobody else to run on this core. A thread whose next poll
- * costs no more than a yield polls on without one then, for a moment.
+ * A yield that returns at once has most likely found nobody else to run on this core. A thread
+ * whose next poll costs no more than a yield polls on without one then, for a moment.
  */
 #ifndef PROTO_BASE_YIELD_BACKOFF_H
 #define PROTO_BASE_YIELD_BACKOFF_H
@@ -18,7 +18,7 @@
 
 #define RNIC_YIELD_BACKOFF_LONG_NS  UINT64_C(500000) /* longer than a polling thread's turn */
 #define RNIC_YIELD_BACKOFF_SHARE    8		     /* at most 1 part of the time in so many */
-#define RNIC_YIELD_BACKOFF_QUICK_NS UINT64_C(1500)   /* nobody else runs in so short a yield */
+#define RNIC_YIELD_BACKOFF_QUICK_NS UINT64_C(1500)   /* hardly anybody runs in so short a yield */
 #define RNIC_YIELD_BACKOFF_ALONE_NS UINT64_C(5000)
 
 /* Zero at first. */

@@ -78,8 +78,8 @@ struct rnic_direct_device {
 	 * monotonic clock (UINT64_MAX: for ever), and returns what poll(2) returns, or a negative
 	 * errno. -E2BIG: the descriptors are too many; call poll(2). -ENODEV: the device is closed.
 	 *
-	 * With `handlers_may_call`, handlers of signals may call the device: they run only while
-	 * the thread sleeps, without a lock.
+	 * With `handlers_may_call`, handlers of signals may call the device: they run only where
+	 * the thread has no lock of the device.
 	 */
 	int (*wait)(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
 		    uint64_t deadline_ns, bool handlers_may_call);

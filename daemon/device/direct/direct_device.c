@@ -217,14 +217,22 @@ static void direct_device_destroy(struct rnic_direct *device)
 	free(device);
 }
 
-/* The child's memory keeps what the parent made there; only descriptors reach beyond it. */
+/*
+ * The child's memory keeps what the parent made there; only descriptors reach beyond it. Where a
+ * handler of a signal forks, the child may return into a wait, which then ends.
+ */
 static void direct_forget(struct rnic_direct *device)
 {
 	if (device->is_open)
 		device_process_forget(&device->process);
+	device->is_open = false;
+	device->has_waiter = false;
 	direct_close_descriptors(device);
 	if (device->link_fd >= 0)
 		close(device->link_fd);
+	device->link_fd = -1;
+	atomic_store(&device->waiting, 0);
+	pthread_mutex_unlock(&device->lock);
 }
 
 static void direct_device_fork(struct rnic_direct *device, enum rnic_direct_fork phase)

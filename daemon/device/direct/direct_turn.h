@@ -74,6 +74,7 @@ struct rnic_direct {
 	uint64_t polled_ns; /* time of the program's latest turn */
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
+	pthread_t waiter;   /* with has_waiter: that thread */
 	bool is_attended;   /* a waiter has left, and is expected back before the lease ends */
 	uint64_t waited_ns; /* how long the latest waiter has waited */
 	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
-#define DIRECT_WAIT_FDS	     8			    /* descriptors of a wait at most */
+#define DIRECT_WAIT_FDS	     64			    /* descriptors of a wait at most */
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
@@ -158,6 +158,22 @@ static int direct_sleep_cancellable(struct rnic_direct *device, struct direct_wa
 	return direct_goes_on(waiter, ready) ? 0 : ready;
 }
 
+/*
+ * Looks at the descriptors between two turns. Where others keep the device busy, the waiter may
+ * never sleep, and signals and cancellation come here.
+ */
+static int direct_look_for_event(struct rnic_direct *device, struct direct_waiter *waiter)
+{
+	int ready;
+
+	if (!waiter->handlers_may_call)
+		return direct_count_ready(device, waiter);
+	pthread_cleanup_push(direct_cancelled, waiter);
+	ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count, 0);
+	pthread_cleanup_pop(false);
+	return ready;
+}
+
 /* The card shows what the device has done soon after, however long the wait is. */
 static uint64_t direct_wake_ns(const struct rnic_direct *device, const struct direct_waiter *waiter)
 {
@@ -176,7 +192,7 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
 		pthread_mutex_unlock(&device->lock);
 		sched_yield();
 		direct_take_lock(device);
-		return direct_count_ready(device, waiter);
+		return direct_look_for_event(device, waiter);
 	}
 	if (device_half_prepare_sleep(device->half)) {
 		direct_arm(device, now_ns);
@@ -187,7 +203,7 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
 						 direct_wake_ns(device, waiter));
 		pthread_cleanup_pop(false);
 		if (!device->is_open)
-			return 0;
+			return ready < 0 ? ready : 0;
 		if (ready > 0 && waiter->wakes[0].revents != 0) {
 			device->has_news = true;
 			ready--;
@@ -216,7 +232,7 @@ static int direct_spin_for_event(struct rnic_direct *device, struct direct_waite
 	pthread_mutex_unlock(&device->lock);
 	yield_and_note(&device->wait_backoff);
 	direct_take_lock(device);
-	return direct_count_ready(device, waiter);
+	return direct_look_for_event(device, waiter);
 }
 
 /* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
@@ -226,7 +242,7 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 	uint64_t now_ns = began_ns;
 	int result = 0;
 
-	device->has_waiter = true;
+	device->waiter = pthread_self();
 	device->is_attended = true;
 	device->is_watching = false;
 	device->misses = 0;
@@ -234,10 +250,11 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 	do {
 		const bool has_received = direct_turn_receives(device, now_ns);
 
+		device->has_waiter = true;
 		if (direct_should_look(device, has_received, now_ns))
 			direct_look(device, now_ns);
 		if (device->active_ns == now_ns)
-			result = direct_count_ready(device, waiter);
+			result = direct_look_for_event(device, waiter);
 		else if (direct_should_spin(device, began_ns, now_ns))
 			result = direct_spin_for_event(device, waiter, now_ns);
 		else
@@ -253,9 +270,10 @@ static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *w
 /* Waits until a descriptor is ready, while others take the turns. */
 static int direct_stand_by(struct rnic_direct *device, struct direct_waiter *waiter)
 {
-	int ready = direct_count_ready(device, waiter);
+	int ready;
 
 	device->bystanders++;
+	ready = direct_count_ready(device, waiter);
 	while (device->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, waiter);
 		ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count,
@@ -281,6 +299,10 @@ static void direct_turn_posts(struct rnic_direct *device)
 		direct_turn_and_arm(device);
 }
 
+/*
+ * A handler of a signal may wait in the midst of its thread's own wait. The inner wait then takes
+ * the turns, and the outer one goes on or ends after it.
+ */
 static int direct_await_any(struct rnic_direct *device, struct direct_waiter *waiter)
 {
 	const int ready = direct_count_ready(device, waiter);
@@ -291,7 +313,7 @@ static int direct_await_any(struct rnic_direct *device, struct direct_waiter *wa
 		direct_turn_posts(device);
 		return ready;
 	}
-	if (!device->has_waiter)
+	if (!device->has_waiter || pthread_equal(device->waiter, pthread_self()))
 		return direct_take_turns(device, waiter);
 	direct_turn_and_arm(device);
 	return direct_stand_by(device, waiter);

@@ -30,17 +30,16 @@ uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *cont
 {
 	const uint32_t received = receive_run(&path->receive, now_ns);
 
+	if (engine_next_deadline_ns(path->engine) <= now_ns)
+		engine_tick(path->engine, now_ns);
 	return received + data_path_turn_to_send(path, take_work, context, now_ns);
 }
 
 uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(void *context),
 				void *context, uint64_t now_ns)
 {
-	uint32_t taken;
+	const uint32_t taken = take_work(context);
 
-	if (engine_next_deadline_ns(path->engine) <= now_ns)
-		engine_tick(path->engine, now_ns);
-	taken = take_work(context);
 	return taken + transmit_run(&path->transmit, now_ns);
 }
 

@@ -44,7 +44,9 @@ void data_path_deliver(struct data_path *path, const struct rnic_addresses *addr
 uint32_t data_path_turn(struct data_path *path, uint32_t (*take_work)(void *context), void *context,
 			uint64_t now_ns);
 
-/* The same, but receives nothing. */
+/*
+ * The same, but receives nothing, and runs no timer: what a timer waits for may have arrived.
+ */
 uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(void *context),
 				void *context, uint64_t now_ns);
 

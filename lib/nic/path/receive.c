@@ -7,11 +7,11 @@
 #include "wire/gid.h"
 #include "wire/packet.h"
 
-/* Datagrams between the first step of prefetch.h and the later ones, and the datagram's turn. */
+/* How many datagrams later a datagram takes each step after the first one, and has its turn. */
 enum {
-	RECEIVE_QP = 3,
-	RECEIVE_WQE = 6,
-	RECEIVE_TURN = 8,
+	DELAY_QP = 3,
+	DELAY_WQE = 6,
+	DELAY_TURN = 8,
 };
 
 void receive_init(struct receive *receive, struct engine *engine, struct port *port)
@@ -99,12 +99,12 @@ static void receive_prefetch(const struct receive *receive, uint32_t i, uint32_t
 /* Each datagram takes the steps of prefetch.h before its turn. */
 static void receive_with_prefetch(struct receive *receive, uint32_t count, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < count + RECEIVE_TURN; i++) {
+	for (uint32_t i = 0; i < count + DELAY_TURN; i++) {
 		receive_prefetch(receive, i, count, prefetch_number);
-		receive_prefetch(receive, i - RECEIVE_QP, count, prefetch_qp);
-		receive_prefetch(receive, i - RECEIVE_WQE, count, prefetch_oldest_wqe);
-		if (i >= RECEIVE_TURN)
-			receive_one(receive, &receive->datagrams[i - RECEIVE_TURN], now_ns);
+		receive_prefetch(receive, i - DELAY_QP, count, prefetch_qp);
+		receive_prefetch(receive, i - DELAY_WQE, count, prefetch_oldest_wqe);
+		if (i >= DELAY_TURN)
+			receive_one(receive, &receive->datagrams[i - DELAY_TURN], now_ns);
 	}
 }
 

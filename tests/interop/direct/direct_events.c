@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -410,6 +411,65 @@ static void signals_end_a_wait_as_their_handlers_say(void **state)
 	assert_int_equal(result_of_signals(0, true), -EINTR);
 }
 
+static atomic_int forked; /* 0: not yet; in the child -1 */
+
+static void fork_once(int number)
+{
+	const pid_t child = fork();
+
+	(void)number;
+	atomic_store(&forked, child == 0 ? -1 : child);
+}
+
+/* In the child the wait ends with an error: there is no device. */
+static void *wait_beside_a_fork(void *argument)
+{
+	void *result = wait_for_one_event(argument);
+
+	if (atomic_load(&forked) == -1)
+		_exit(result != NULL ? 0 : 1);
+	return result;
+}
+
+/* The status of the child, which ends soon; -1: it does not. */
+static int status_of(pid_t child)
+{
+	int status;
+
+	for (unsigned i = 0; i < 5000; i++) {
+		if (waitpid(child, &status, WNOHANG) == child)
+			return status;
+		poll(NULL, 0, 1);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return -1;
+}
+
+static void a_child_that_a_handler_forks_leaves_the_wait(void **state)
+{
+	const struct sigaction action = {.sa_handler = fork_once};
+	struct station station;
+	struct waiter waiter = {.station = &station};
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	station_open(&station);
+	sem_init(&waiter.goes_to_wait, 0, 0);
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_beside_a_fork, &waiter), 0);
+	sem_wait(&waiter.goes_to_wait);
+	poll(NULL, 0, 50); /* the thread sleeps by then, and has no lock */
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, &result);
+	assert_int_equal((intptr_t)result, -EINTR);
+	assert_int_equal(status_of(atomic_load(&forked)), 0);
+	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+	sem_destroy(&waiter.goes_to_wait);
+	station_close(&station);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +478,7 @@ int main(void)
 		cmocka_unit_test(an_event_wakes_one_thread),
 		cmocka_unit_test(a_thread_that_waits_can_be_cancelled),
 		cmocka_unit_test(signals_end_a_wait_as_their_handlers_say),
+		cmocka_unit_test(a_child_that_a_handler_forks_leaves_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

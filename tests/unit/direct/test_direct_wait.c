@@ -468,6 +468,42 @@ static void wait_with_a_signal_in_a_turn(struct fixture *f)
 	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
 }
 
+static struct fixture *handled_fixture;
+static int inner_result;
+
+static void signal_the_second(void)
+{
+	fake_device_half.in_turn = NULL;
+	channel_signal(&handled_fixture->second);
+}
+
+/* What the handler waits for comes with a turn, and its own thread is the waiter. */
+static void wait_inside(int signal)
+{
+	struct pollfd second = {.fd = handled_fixture->second.read_fd, .events = POLLIN};
+	const uint64_t deadline_ns = clock_now_ns() + 5 * RNIC_NS_PER_SECOND;
+
+	(void)signal;
+	fake_device_half.in_turn = signal_the_second;
+	inner_result = direct_device_wait(&handled_fixture->device, &second, 1, deadline_ns, true);
+}
+
+static void a_handler_may_wait_in_the_wait_of_its_thread(void **state)
+{
+	const struct sigaction action = {.sa_handler = wait_inside};
+	struct fixture *f = *state;
+	struct pollfd first = {.fd = f->first.read_fd, .events = POLLIN};
+
+	handled_fixture = f;
+	inner_result = 0;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	fake_device_half.in_turn = raise_one;
+	assert_int_equal(direct_device_wait(&f->device, &first, 1, UINT64_MAX, true), -EINTR);
+	assert_int_equal(inner_result, 1);
+	assert_false(f->device.has_waiter);
+	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+}
+
 static bool is_blocked(int signal)
 {
 	sigset_t mask;
@@ -636,6 +672,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_handler_may_call_the_device_that_its_thread_waits_in, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_handler_may_wait_in_the_wait_of_its_thread,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_does_not_end_a_wait_for_an_event, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_does_not_come_back_keeps_no_turns,
