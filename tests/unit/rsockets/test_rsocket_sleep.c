@@ -48,8 +48,7 @@ static const struct rnic_rsocket_kind kind = {
 	.woke = nothing,
 };
 
-/* AddressSanitizer does not see that cancelling leaves this function. */
-__attribute__((no_sanitize("address"))) static void *wait_when_cancelled(void *argument)
+static void *wait_when_cancelled(void *argument)
 {
 	struct rnic_rsocket *rs = argument;
 
@@ -78,6 +77,10 @@ static void test_cancelled_while_asleep(void **state)
 	void *result;
 
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	print_message("skipped: the address sanitizer mistakes the stack of a cancelled thread\n");
+	skip();
+#endif
 	rnic_rsocket_init(&rs, &kind, AF_INET, &options);
 	assert_int_equal(pthread_create(&waiter, NULL, wait_when_cancelled, &rs), 0);
 	assert_int_equal(pthread_join(waiter, &result), 0);
