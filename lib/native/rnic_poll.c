@@ -17,12 +17,14 @@
  * A caller that polls an empty queue may hold the processor that the daemon or the peer needs.
  *
  * From the first of these counts on it yields at every poll; where the device is inside the
- * program, not while it is alone on its core. It sleeps on a futex until the daemon
- * wakes it, from the second count on, and from the first count on while the daemon moves much data.
- * It also sleeps for a while after a yield that cost a time slice (base/yield_backoff.h). Behind
- * bulk traffic a polling caller is in the way: the scheduler puts a daemon on a core that looks
- * idle, and a core full of yields does not look idle. The answer to a small message is better met
- * awake.
+ * program, not while it is alone on its core. From the second count on it sleeps on a futex until
+ * the device wakes it. It also sleeps for a while after a yield that cost a time slice
+ * (base/yield_backoff.h).
+ *
+ * Behind bulk traffic of a device process it sleeps from the first count on, where it would be in
+ * the way: the scheduler puts the process on a core that looks idle, and a core full of yields does
+ * not look idle. The answer to a small message is better met awake. So is all that comes to a
+ * device inside the program, for the caller is the one that receives.
  *
  * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
  * system call. A sleep is short enough for callers that have other things to do between two polls.
@@ -104,19 +106,16 @@ static void yield_or_wait(const struct rnic_cq *cq)
 	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
 }
 
-/*
- * A caller with the device inside its program is the one that receives: it sleeps behind bulk
- * traffic, where the next turn then finds more, when nothing has come for long, and for a while
- * after a yield that cost a time slice. The sleep ends after its time, or when the device's
- * thread wakes the caller.
- */
+static bool is_behind_bulk(const struct rnic_context *context)
+{
+	return context->direct == NULL && rnic_index_load(&context->status->is_bulk) != 0;
+}
+
 static void let_others_run(const struct rnic_cq *cq)
 {
-	const bool is_bulk = rnic_index_load(&cq->context->status->is_bulk) != 0;
-
 	if (poller.empty_polls < EMPTY_POLLS_BEFORE_YIELD)
 		return;
-	if (is_bulk || poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
+	if (poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT || is_behind_bulk(cq->context))
 		futex_wait(cq);
 	else
 		yield_or_wait(cq);

@@ -263,6 +263,18 @@ static void test_thread_alone_on_its_core_looks_for_arrivals_instead(void **stat
 	assert_in_range(yields, 10, 20);
 }
 
+/* A sleep would last longer than what the thread waits for. */
+static void test_thread_that_receives_itself_stays_awake_behind_bulk_traffic(void **state)
+{
+	struct fake_session *fake = *state;
+
+	put_device_into_program(fake);
+	rnic_index_publish(&fake->status.is_bulk, 1);
+	poll_in_vain(&fake->cq, POLLS_BEFORE_A_SLEEP - 1);
+	assert_int_equal(sleeps, 0);
+	assert_false(fake->session.poll_waits.value);
+}
+
 static void test_thread_among_others_yields_at_each_poll(void **state)
 {
 	struct fake_session *fake = *state;
@@ -405,6 +417,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_thread_alone_on_its_core_looks_for_arrivals_instead, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_thread_that_receives_itself_stays_awake_behind_bulk_traffic, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(test_thread_among_others_yields_at_each_poll,
 						set_up, tear_down),
