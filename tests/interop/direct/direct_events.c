@@ -92,6 +92,31 @@ static unsigned long runs_of_device(const struct station *station)
 	return runs;
 }
 
+static char state_of(pid_t tid)
+{
+	char path[64], state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state;
+}
+
+/* Until the thread sleeps for good: it has no lock then. */
+static void await_sleep_of(pid_t tid)
+{
+	unsigned asleep = 0;
+
+	for (unsigned i = 0; i < 2000 && asleep < 5; i++) {
+		poll(NULL, 0, 5);
+		asleep = state_of(tid) == 'S' ? asleep + 1 : 0;
+	}
+	assert_int_equal(asleep, 5);
+}
+
 static void station_get_ready(struct station *station)
 {
 	struct rnic_qp_attributes attributes = {
@@ -284,6 +309,7 @@ struct waiter {
 	unsigned rounds;
 	unsigned long runs_before;
 	unsigned long runs; /* of the device's thread, until the event was there */
+	pid_t tid;
 };
 
 static void *wait_for_events(void *argument)
@@ -424,7 +450,11 @@ static void fork_once(int number)
 /* In the child the wait ends with an error: there is no device. */
 static void *wait_beside_a_fork(void *argument)
 {
-	void *result = wait_for_one_event(argument);
+	struct waiter *waiter = argument;
+	void *result;
+
+	waiter->tid = (pid_t)syscall(SYS_gettid);
+	result = wait_for_one_event(waiter);
 
 	if (atomic_load(&forked) == -1)
 		_exit(result != NULL ? 0 : 1);
@@ -460,7 +490,7 @@ static void a_child_that_a_handler_forks_leaves_the_wait(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	assert_int_equal(pthread_create(&thread, NULL, wait_beside_a_fork, &waiter), 0);
 	sem_wait(&waiter.goes_to_wait);
-	poll(NULL, 0, 50); /* the thread sleeps by then, and has no lock */
+	await_sleep_of(waiter.tid);
 	pthread_kill(thread, SIGUSR1);
 	pthread_join(thread, &result);
 	assert_int_equal((intptr_t)result, -EINTR);
