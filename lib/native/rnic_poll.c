@@ -23,8 +23,8 @@
  *
  * Behind bulk traffic of a device process it sleeps from the first count on, where it would be in
  * the way: the scheduler puts the process on a core that looks idle, and a core full of yields does
- * not look idle. The answer to a small message is better met awake. So is all that comes to a
- * device inside the program, for the caller is the one that receives.
+ * not look idle. The answer to a small message is better met awake. Where the device is inside the
+ * program, the caller itself receives, and stays awake.
  *
  * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
  * system call. A sleep is short enough for callers that have other things to do between two polls.

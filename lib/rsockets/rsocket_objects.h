@@ -62,8 +62,7 @@ struct rnic_rsocket_kind {
 	 */
 	int (*watch)(struct rnic_rsocket *rs, struct pollfd *watched);
 	void (*woke)(struct rnic_rsocket *rs); /* a watched descriptor told of news */
-	/* The device that brings the news, which outlives the process's rsockets; NULL: none yet.
-	 */
+	/* The device that brings the news; NULL: none yet. The device outlives the rsocket. */
 	struct ibv_context *(*device)(const struct rnic_rsocket *rs);
 };
 

@@ -66,7 +66,7 @@ static int rsocket_sleep_poll(struct pollfd *asked, nfds_t count, int64_t deadli
 		       : 0;
 }
 
-/* Handlers of signals may call rsockets. */
+/* Handlers of signals may call rsockets, and so the device. */
 static int rsocket_sleep_in_device(struct ibv_context *device, struct pollfd *asked, nfds_t count,
 				   int64_t deadline_ns)
 {

@@ -4,6 +4,7 @@
  * and then sleeps in a call that the device knows nothing of. They run under rnic-run --direct, on
  * a device with one address.
  */
+#include "thread_state.h"
 #include "unit_test.h"
 
 #include <rnic/rnic.h>
@@ -80,39 +81,22 @@ static pid_t find_device_thread(void)
 /* How often the device's thread has come to a processor: it was woken, or went on. */
 static unsigned long runs_of_device(const struct station *station)
 {
+	FILE *file = thread_open(station->device_tid, "schedstat");
 	unsigned long runs = 0;
-	char path[64];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)station->device_tid);
-	file = fopen(path, "re");
-	assert_non_null(file);
 	assert_int_equal(fscanf(file, "%*u %*u %lu", &runs), 1);
 	fclose(file);
 	return runs;
 }
 
-static char state_of(pid_t tid)
-{
-	char path[64], state;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-	fclose(file);
-	return state;
-}
-
-/* Until the thread sleeps for good: it has no lock then. */
+/* Waits until the thread sleeps. A thread that sleeps has no lock. */
 static void await_sleep_of(pid_t tid)
 {
 	unsigned asleep = 0;
 
 	for (unsigned i = 0; i < 2000 && asleep < 5; i++) {
 		poll(NULL, 0, 5);
-		asleep = state_of(tid) == 'S' ? asleep + 1 : 0;
+		asleep = thread_is_asleep(tid) ? asleep + 1 : 0;
 	}
 	assert_int_equal(asleep, 5);
 }
@@ -369,6 +353,17 @@ static void *wait_for_one_event(void *argument)
 	return (void *)(intptr_t)rnic_get_cq_event(waiter->station->channel, &cq);
 }
 
+/* Returns when the thread is about to wait. */
+static pthread_t start_waiter(struct waiter *waiter, void *(*wait)(void *))
+{
+	pthread_t thread;
+
+	sem_init(&waiter->goes_to_wait, 0, 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait, waiter), 0);
+	sem_wait(&waiter->goes_to_wait);
+	return thread;
+}
+
 /* A thread that waits can be cancelled, and the device goes on without it. */
 static void a_thread_that_waits_can_be_cancelled(void **state)
 {
@@ -379,9 +374,7 @@ static void a_thread_that_waits_can_be_cancelled(void **state)
 
 	(void)state;
 	station_open(&station);
-	sem_init(&waiter.goes_to_wait, 0, 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_one_event, &waiter), 0);
-	sem_wait(&waiter.goes_to_wait);
+	thread = start_waiter(&waiter, wait_for_one_event);
 	poll(NULL, 0, 2); /* sleeping or not, it ends */
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
@@ -408,12 +401,10 @@ static intptr_t result_of_signals(int flags, bool ends)
 	void *result;
 
 	station_open(&station);
-	sem_init(&waiter.goes_to_wait, 0, 0);
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	receive_one(&station);
 	assert_int_equal(rnic_req_notify_cq(station.recv_cq, false), 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_one_event, &waiter), 0);
-	sem_wait(&waiter.goes_to_wait);
+	thread = start_waiter(&waiter, wait_for_one_event);
 	for (unsigned i = 0; i < 5; i++) {
 		poll(NULL, 0, 2);
 		pthread_kill(thread, SIGUSR1);
@@ -461,7 +452,7 @@ static void *wait_beside_a_fork(void *argument)
 	return result;
 }
 
-/* The status of the child, which ends soon; -1: it does not. */
+/* Returns the status of the child; -1: the child does not end. */
 static int status_of(pid_t child)
 {
 	int status;
@@ -486,10 +477,8 @@ static void a_child_that_a_handler_forks_leaves_the_wait(void **state)
 
 	(void)state;
 	station_open(&station);
-	sem_init(&waiter.goes_to_wait, 0, 0);
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_beside_a_fork, &waiter), 0);
-	sem_wait(&waiter.goes_to_wait);
+	thread = start_waiter(&waiter, wait_beside_a_fork);
 	await_sleep_of(waiter.tid);
 	pthread_kill(thread, SIGUSR1);
 	pthread_join(thread, &result);

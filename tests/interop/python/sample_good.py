@@ -22,8 +22,8 @@ def ping_pong(server, client, address):
 
 
 def bandwidth(server, client, address):
-    """ib_send_bw, whose sides part only when both have all acknowledgements: where packets are
-    lost, ibv_rc_pingpong may leave while its peer still needs one."""
+    """The two sides of ib_send_bw part only when both have all acknowledgements. Where packets
+    are lost, ibv_rc_pingpong may leave while its peer still waits for one."""
     words = ["ib_send_bw", "-n", "100", "-p", "18517", "-x"]
     with server.start([*words, str(server.gid_index())]) as process:
         server.wait_port(18517)

@@ -5,6 +5,7 @@
  */
 #include "admin/admin_link.h"
 
+#include "thread_state.h"
 #include "unit_test.h"
 
 #include <pthread.h>
@@ -44,25 +45,12 @@ static void count_signal(int number)
 
 /* ---- the daemon ---- */
 
-static bool is_asleep(pid_t thread)
-{
-	char path[64], state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-	fclose(file);
-	return state == 'S';
-}
-
 /* Interrupts the client's system call, in which the client sleeps. */
 static void interrupt_client(pid_t client)
 {
 	const unsigned before = atomic_load(&signals);
 
-	while (!is_asleep(client))
+	while (!thread_is_asleep(client))
 		sched_yield();
 	assert_int_equal(syscall(SYS_tgkill, getpid(), client, SIGUSR1), 0);
 	while (atomic_load(&signals) == before)
