@@ -301,16 +301,6 @@ const char *device_half_port_name(const struct device_half *half)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
-/* Counts the payload of all kinds in both directions, and a fixed cost for each packet. */
-static uint64_t device_half_moved_bytes(const struct device_half *half)
-{
-	const uint64_t *counters = half->engine.counters;
-
-	return counters[COUNTER_SENT_BYTES] + counters[COUNTER_RECEIVED_BYTES] +
-	       LIMIT_BULK_PACKET_BYTES *
-		       (counters[COUNTER_SENT_PACKETS] + counters[COUNTER_RECEIVED_PACKETS]);
-}
-
 static uint32_t device_half_take_work(void *context)
 {
 	struct device_half *half = context;
@@ -325,10 +315,8 @@ static void device_half_begin_turn(struct device_half *half, uint64_t now_ns)
 }
 
 /* `done` counts the packets and work requests of the turn. Returns whether there were any. */
-static bool device_half_end_turn(struct device_half *half, uint32_t done, uint64_t now_ns)
+static bool device_half_end_turn(struct device_half *half, uint32_t done)
 {
-	half->sessions.is_bulk =
-		traffic_note(&half->traffic, device_half_moved_bytes(half), now_ns);
 	session_turn_deliver(&half->sessions, done > 0);
 	sigbus_guard_break(&half->sessions);
 	connection_teardown_run(&half->connections);
@@ -341,7 +329,7 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns)
 
 	device_half_begin_turn(half, now_ns);
 	done = data_path_turn(&half->path, device_half_take_work, half, now_ns);
-	return device_half_end_turn(half, done, now_ns);
+	return device_half_end_turn(half, done);
 }
 
 bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns)
@@ -350,12 +338,7 @@ bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns)
 
 	device_half_begin_turn(half, now_ns);
 	done = data_path_turn_to_send(&half->path, device_half_take_work, half, now_ns);
-	return device_half_end_turn(half, done, now_ns);
-}
-
-bool device_half_is_bulk(const struct device_half *half)
-{
-	return half->sessions.is_bulk;
+	return device_half_end_turn(half, done);
 }
 
 uint64_t device_half_received_datagrams(const struct device_half *half)

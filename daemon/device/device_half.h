@@ -112,9 +112,6 @@ bool device_half_turn(struct device_half *half, uint64_t now_ns);
 /* The same, but receives nothing, and runs no timer: what a timer waits for may have arrived. */
 bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns);
 
-/* Returns whether much data goes through the device, so that turns take long. */
-bool device_half_is_bulk(const struct device_half *half);
-
 /* The number of datagrams that the ports have received. */
 uint64_t device_half_received_datagrams(const struct device_half *half);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The bounds of what all clients of a device process have together, and the threshold of bulk
- * traffic: above the rate of a ping-pong of small messages.
- */
+/* The bounds of what all clients of a device process have together. */
 #ifndef DAEMON_DEVICE_DEVICE_LIMITS_H
 #define DAEMON_DEVICE_DEVICE_LIMITS_H
 
@@ -29,10 +26,6 @@ enum {
 	 * LIMIT_MCAST_GROUPS, and the message under inspection.
 	 */
 	LIMIT_OWN_DESCRIPTORS = 448,
-
-	LIMIT_BULK_BYTES = 1 << 18,    /* payload in both directions, within LIMIT_BULK_NS */
-	LIMIT_BULK_PACKET_BYTES = 256, /* the cost of a packet besides its payload */
-	LIMIT_BULK_NS = 1000000,
 };
 
 #endif

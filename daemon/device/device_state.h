@@ -9,7 +9,6 @@
 #include "common/device_facts.h"
 #include "device/requests/connection_set.h"
 #include "device/session/session_set.h"
-#include "device/traffic.h"
 #include "engine/engine.h"
 #include "path/data_path.h"
 #include "path/port_stack.h"
@@ -29,7 +28,6 @@ struct device_half {
 	struct connection_set connections;
 	struct port_stack ports;
 	struct data_path path;
-	struct traffic traffic;
 	struct device_loop_counters loop_counters;
 	bool has_sigbus_guard;
 };

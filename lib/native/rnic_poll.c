@@ -21,11 +21,6 @@
  * the device wakes it. It also sleeps for a while after a yield that cost a time slice
  * (base/yield_backoff.h).
  *
- * Behind bulk traffic of a device process it sleeps from the first count on, where it would be in
- * the way: the scheduler puts the process on a core that looks idle, and a core full of yields does
- * not look idle. The answer to a small message is better met awake. Where the device is inside the
- * program, the caller itself receives, and stays awake.
- *
  * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
  * system call. A sleep is short enough for callers that have other things to do between two polls.
  */
@@ -106,16 +101,11 @@ static void yield_or_wait(const struct rnic_cq *cq)
 	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
 }
 
-static bool is_behind_bulk(const struct rnic_context *context)
-{
-	return context->direct == NULL && rnic_index_load(&context->status->is_bulk) != 0;
-}
-
 static void let_others_run(const struct rnic_cq *cq)
 {
 	if (poller.empty_polls < EMPTY_POLLS_BEFORE_YIELD)
 		return;
-	if (poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT || is_behind_bulk(cq->context))
+	if (poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
 		futex_wait(cq);
 	else
 		yield_or_wait(cq);

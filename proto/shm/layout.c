@@ -42,7 +42,7 @@ RNIC_AT(struct rnic_session_region, cqs, 16704);
 RNIC_SIZE(struct rnic_status_region, 16576);
 RNIC_AT(struct rnic_status_region, header, 0);
 RNIC_AT(struct rnic_status_region, doorbell_consumer, 64);
-RNIC_AT(struct rnic_status_region, is_bulk, 128);
+RNIC_AT(struct rnic_status_region, reserved, 128);
 RNIC_AT(struct rnic_status_region, recv_doorbell_wanted, 192);
 
 RNIC_SIZE(struct rnic_event_record, 16);

@@ -79,7 +79,7 @@ struct rnic_session_region {
 struct rnic_status_region {
 	struct rnic_region_header header;
 	struct rnic_shared_index doorbell_consumer; /* daemon writes */
-	struct rnic_shared_index is_bulk;	    /* daemon writes: 1 while much data moves */
+	uint8_t reserved[RNIC_CACHE_LINE_BYTES];
 	/*
 	 * Daemon writes, indexed by the slot of a QP: 1 when the client must ring
 	 * RNIC_DOORBELL_RECV after posting receives, because the daemon flushes them. The client

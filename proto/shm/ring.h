@@ -62,7 +62,7 @@
  *    All four accesses are sequentially consistent, so in their one order a store comes first, and
  *    the other side's load sees it. Release and acquire would not do, on x86 neither. The relaxed
  *    stores of 0 come before the next 1 in the same thread, so no client reads them after that 1.
- * 7. is_bulk, the peeks of `rnicctl show`, and a writer's loads of its own words are relaxed:
+ * 7. The peeks of `rnicctl show`, and a writer's loads of its own words are relaxed:
  *    nothing that is read afterwards depends on them.
  *
  * What a message made or reset (objects, their words in a session region) comes before all that

@@ -246,6 +246,12 @@ void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
 	}
 }
 
+/* When the turn that began at `now_ns` ended: a turn that moved much data may outlast a lease. */
+static uint64_t direct_end_of_turn_ns(const struct rnic_direct *device, uint64_t now_ns)
+{
+	return device->active_ns == now_ns ? clock_now_ns() : now_ns;
+}
+
 /* After a turn of a thread of the program, which goes on taking turns. */
 static void direct_go_on(struct rnic_direct *device, bool has_received, uint64_t now_ns)
 {
@@ -253,8 +259,7 @@ static void direct_go_on(struct rnic_direct *device, bool has_received, uint64_t
 	if (device->is_watching && has_received)
 		direct_note_arrival_in_watch(device, now_ns);
 	if (!device->is_watching)
-		direct_give_lease(device,
-				  device_half_is_bulk(device->half) ? clock_now_ns() : now_ns);
+		direct_give_lease(device, direct_end_of_turn_ns(device, now_ns));
 	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
 	direct_arm(device, now_ns);

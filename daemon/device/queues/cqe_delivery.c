@@ -332,33 +332,11 @@ static void cqe_delivery_flush_events(struct session_set *set)
 	}
 }
 
-/*
- * Writes into the clients' status regions whether traffic is bulk. After a change each turn writes
- * a few regions.
- */
-static void cqe_delivery_tell_bulk(struct session_set *set)
-{
-	if (set->is_told_bulk != set->is_bulk) {
-		set->is_told_bulk = set->is_bulk;
-		set->bulk_notify_pending = set->session_count;
-	}
-	for (unsigned i = 0; i < LIMIT_TURN_TOLD && set->bulk_notify_pending > 0;
-	     i++, set->bulk_notify_pending--) {
-		struct session *session = list_first_entry(&set->sessions, struct session, node);
-
-		list_remove(&session->node);
-		list_add_tail(&set->sessions, &session->node);
-		atomic_store_explicit(&session_status(session)->is_bulk.value, set->is_told_bulk,
-				      memory_order_relaxed);
-	}
-}
-
 void cqe_delivery_run(struct session_set *set, bool is_busy)
 {
 	cqe_delivery_notify(set);
 	cqe_delivery_wake_pollers(set, is_busy);
 	cqe_delivery_flush_events(set);
-	cqe_delivery_tell_bulk(set);
 }
 
 void cqe_delivery_retry(struct session *session)

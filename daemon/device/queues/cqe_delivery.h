@@ -50,8 +50,7 @@ uint32_t cqe_delivery_peek(const struct session_cq *cq, uint32_t *armed);
  * Publishes the CQEs that waited. Wakes the clients of armed CQs that have new CQEs, and writes the
  * events for which the pipes have room. Also wakes the clients that sleep in a poll, but while the
  * loop `is_busy` only after LIMIT_POLL_WAKE_NS: the caller calls again, and once without `is_busy`
- * before the caller sleeps. Tells all clients of set->is_bulk, LIMIT_TURN_TOLD of them in each
- * turn.
+ * before the caller sleeps.
  */
 void cqe_delivery_run(struct session_set *set, bool is_busy);
 

@@ -13,9 +13,6 @@ enum {
 	 * daemon. */
 	LIMIT_DOORBELL_IDLE_NS = 10000000,
 
-	/* Clients told in one turn that traffic has become bulk, or is bulk no longer. */
-	LIMIT_TURN_TOLD = 16,
-
 	/* How long a busy loop lets completions wait for a client that sleeps in a poll: a wake-up
 	 * for each completion would take the time that the traffic needs. */
 	LIMIT_POLL_WAKE_NS = 100000,

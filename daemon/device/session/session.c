@@ -89,8 +89,6 @@ static int session_open_regions(struct session *session, int fds[4])
 	if (result != 0)
 		goto close_doorbell;
 	session->port_events.slot = SESSION_PORT;
-	atomic_store_explicit(&session_status(session)->is_bulk.value, session->set->is_told_bulk,
-			      memory_order_relaxed);
 	session_wake(session);
 	return 0;
 
@@ -223,8 +221,7 @@ void session_destroy(struct session *session)
 		quota_defer_close(session->account, session->share_fd);
 		quota_discharge(session->account, RESOURCE_DESCRIPTORS, 1);
 	}
-	if (set->bulk_notify_pending == set->session_count--)
-		set->bulk_notify_pending--;
+	set->session_count--;
 	session_close_regions(session);
 	list_remove(&session->node);
 	free(session);

@@ -25,20 +25,16 @@ struct session_set {
 	const struct device_facts *facts;
 	const struct session_owner *owner; /* of the clients' connections */
 	const struct rnic_guard *guard;	   /* where the client is this process; else NULL */
-	struct list
-		sessions; /* struct session.node; the first session learns next of bulk traffic */
+	struct list sessions;		   /* struct session.node */
 	struct scheduler scheduler;
 	struct list domains; /* struct shared_domain.node */
 	uint32_t session_count;
 	uint32_t flush_budget; /* receive WQEs that this turn may still flush; 0 outside reviews */
 	int epoll_fd;
-	uint64_t now_ns;   /* time of the turn under way, or of the last turn */
-	bool is_in_turn;   /* packets may wait to be sent: errors are published after them */
-	bool has_sigbus;   /* true for some session */
-	bool is_program;   /* this process is the one client: no other one shares anything */
-	bool is_bulk;	   /* much data goes through the device: clients are told */
-	bool is_told_bulk; /* value for new clients; the other clients get it over several turns */
-	uint32_t bulk_notify_pending; /* sessions at the front of the list that may lack it */
+	uint64_t now_ns; /* time of the turn under way, or of the last turn */
+	bool is_in_turn; /* packets may wait to be sent: errors are published after them */
+	bool has_sigbus; /* true for some session */
+	bool is_program; /* this process is the one client: no other one shares anything */
 };
 
 /*

@@ -40,12 +40,6 @@ uint64_t device_half_received_datagrams(const struct device_half *half)
 	return fake_device_half.received;
 }
 
-bool device_half_is_bulk(const struct device_half *half)
-{
-	(void)half;
-	return fake_device_half.is_bulk;
-}
-
 bool device_half_has_work(const struct device_half *half)
 {
 	(void)half;

@@ -19,7 +19,6 @@ struct fake_device_half {
 	uint32_t ended_waits;
 	uint64_t card_due_ns; /* 0: the card is fresh */
 	uint32_t card_refreshes;
-	bool is_bulk;
 	bool has_work;	       /* left by each turn */
 	void (*in_turn)(void); /* what happens during a turn; NULL: nothing */
 };

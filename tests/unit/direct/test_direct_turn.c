@@ -136,7 +136,7 @@ static void a_lease_outlives_a_long_turn(void **state)
 {
 	struct rnic_direct *device = *state;
 
-	fake_device_half.is_bulk = true;
+	fake_device_half.has_work = true;
 	fake_device_half.in_turn = move_much;
 	direct_device_poll(device);
 	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);

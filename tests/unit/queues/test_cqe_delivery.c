@@ -321,41 +321,6 @@ static void test_waking_of_a_sleeping_poller(void **state)
 	}
 }
 
-/* The client's status region follows the set's word, both ways. */
-static void test_clients_are_told_of_bulk_traffic(void **state)
-{
-	static const bool steps[] = {false, true, true, false, true};
-	struct fixture *f = *state;
-
-	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		f->halves.device.sessions.is_bulk = steps[i];
-		cqe_delivery_run(&f->halves.device.sessions, !steps[i]);
-		assert_int_equal(session_status(f->session)->is_bulk.value, steps[i]);
-	}
-}
-
-/* A few in a turn, so that no turn is long for there being many. */
-static void test_many_clients_are_told_by_and_by(void **state)
-{
-	struct fixture *f = *state;
-	const unsigned count = 3 * LIMIT_TURN_TOLD;
-	struct list *node;
-	unsigned told = 0;
-
-	for (unsigned i = 1; i < count; i++)
-		client_fixture_open(client_fixture_connect_device(&f->halves, 1, NULL), NULL, NULL);
-	f->halves.device.sessions.is_bulk = true;
-	cqe_delivery_run(&f->halves.device.sessions, false);
-	list_for_each (node, &f->halves.device.sessions.sessions)
-		told += session_status(list_entry(node, struct session, node))->is_bulk.value;
-	assert_int_equal(told, LIMIT_TURN_TOLD);
-	for (unsigned i = 1; i < 3; i++)
-		cqe_delivery_run(&f->halves.device.sessions, false);
-	list_for_each (node, &f->halves.device.sessions.sessions)
-		assert_int_equal(
-			session_status(list_entry(node, struct session, node))->is_bulk.value, 1);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* Port events reach whoever has a pipe; of a full one it is the last state that is told. */
@@ -421,8 +386,6 @@ int main(void)
 		TEST(test_arming),
 		TEST(test_one_event_for_many_completions),
 		TEST(test_waking_of_a_sleeping_poller),
-		TEST(test_clients_are_told_of_bulk_traffic),
-		TEST(test_many_clients_are_told_by_and_by),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,10 +125,9 @@ static void test_what_is_left_is_dead(void **state)
 	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
 	halves_serve(&f->halves);
 	assert_false(list_is_linked(&f->sessions[0]->look_node));
-	f->halves.device.sessions.is_bulk = true;
 	session_turn_take_work(&f->halves.device.sessions);
 	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_int_equal(session_status(f->sessions[1])->is_bulk.value, 1);
+	assert_false(list_is_linked(&f->sessions[0]->look_node));
 }
 
 /* The end of the daemon waits for nothing. */
@@ -140,26 +139,6 @@ static void test_end_of_the_set(void **state)
 	device_connection_end(f->sessions[0]->connection);
 	halves_reap(&f->halves);
 	assert_int_equal(f->halves.device.connections.connection_count, CLIENTS);
-}
-
-/* However fast clients end: no client is left to notify of traffic. */
-static void test_nobody_left_to_tell(void **state)
-{
-	struct fixture *f = *state;
-
-	f->halves.device.sessions.is_bulk = true;
-	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_int_equal(f->halves.device.sessions.bulk_notify_pending, 0);
-	f->halves.device.sessions.bulk_notify_pending = f->halves.device.sessions.session_count;
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		device_connection_end(f->sessions[i]->connection);
-		while (f->halves.device.connections.connection_count == CLIENTS - i)
-			halves_reap(&f->halves);
-		assert_int_equal(f->halves.device.sessions.bulk_notify_pending,
-				 f->halves.device.sessions.session_count);
-	}
-	session_turn_deliver(&f->halves.device.sessions, false);
-	assert_true(list_is_empty(&f->halves.device.sessions.sessions));
 }
 
 /* A connection that says nothing is ended in time, and one that said OPEN_DEVICE is not. */
@@ -329,7 +308,6 @@ int main(void)
 		TEST(test_end_of_the_set),
 		TEST(test_silent_connections_end),
 		TEST(test_ends_by_number),
-		TEST(test_nobody_left_to_tell),
 		TEST(test_what_is_freed_is_waited_for),
 		TEST(test_who_ends_later_is_not_waited_for),
 		TEST(test_who_waits_may_end),
