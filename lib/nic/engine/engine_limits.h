@@ -37,7 +37,7 @@ enum {
 	 * Tail probes (retry_timer.h): the least silence before one, as program and daemon of a
 	 * peer may be waiting for a processor, and how many there are without progress.
 	 */
-	LIMIT_TAIL_PROBE_NS = 1000000,
+	LIMIT_TAIL_PROBE_NS = 250000,
 	LIMIT_TAIL_PROBES = 2,
 
 	/* What a packet counts towards the window beside its payload: headers, and what a socket

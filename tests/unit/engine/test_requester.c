@@ -249,6 +249,24 @@ static void test_ack_requests_within_a_message(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Each quarter of a small window is answered by itself. */
+static void test_ack_requests_follow_the_window(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	const uint32_t packet_bytes = 1024 + LIMIT_PACKET_OVERHEAD_BYTES;
+	uint32_t asked = 0;
+
+	(void)state;
+	fixture->qp->peer_window->window_bytes = 16 * packet_bytes;
+	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 200 * 1024);
+	for (uint32_t i = 1; fixture_transmit(fixture); i++) {
+		assert_int_equal(fixture->sent.packet.ack_request, i % 4 == 0);
+		asked += fixture->sent.packet.ack_request;
+	}
+	assert_int_equal(asked, 4);
+	fixture_destroy(fixture);
+}
+
 /* Sends the packets from `psn` on; the packets in `asking` (bits, the first the lowest) ask. */
 static void expect_asking(struct engine_fixture *fixture, uint32_t psn, uint32_t count,
 			  uint32_t asking)
@@ -493,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_long_read),
 		cmocka_unit_test(test_read_limit_and_fence),
 		cmocka_unit_test(test_ack_requests_within_a_message),
+		cmocka_unit_test(test_ack_requests_follow_the_window),
 		cmocka_unit_test(test_a_run_of_writes_asks_once),
 		cmocka_unit_test(test_a_run_of_writes_is_cut),
 		cmocka_unit_test(test_window_closes_with_an_ack_request),

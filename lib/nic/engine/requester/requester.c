@@ -181,6 +181,17 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 }
 
 /*
+ * Whether the packets that ask for no acknowledgement fill a quarter of the peer window. Answers to
+ * each quarter keep a small window moving, and a lost packet shows in the answer to later ones.
+ */
+static bool has_unasked_quarter(const struct qp *qp, const struct plan *plan)
+{
+	const uint64_t packets = qp->requester.packets_since_ack_request + 1;
+
+	return packets * plan->cost_bytes >= qp->peer_window->window_bytes / 4;
+}
+
+/*
  * Reserves the packet's share of the peer window, or gets in line for it. Decides whether the
  * packet asks for an acknowledgement: at the end of a message, now and then within a long one, when
  * nothing may follow until one comes, and always when it is a probe, which takes no share. A packet
@@ -209,6 +220,7 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 		wqe_operation(plan->wqe)->has_response ||
 		credits_is_probe(qp, plan->wqe, plan->index) ||
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
+		has_unasked_quarter(qp, plan) ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
 		!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes);
 	return true;
