@@ -5,9 +5,10 @@
  *
  * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
  * The device's thread sleeps while the lease holds, so that the two do not compete for what
- * arrives, and a program that goes on polling prolongs the sleep. Where a program waits for bytes
- * in its memory instead, it takes no turns, and arrivals wait for the end of the lease: after a few
- * of them the thread keeps watch, until a program that polls meets most arrivals again. The thread
+ * arrives. Where a program has long gone on polling, the thread sleeps DIRECT_LONG_SLEEP_NS longer,
+ * and the program moves the end of the sleep ahead. Where a program waits for bytes in its memory
+ * instead, it takes no turns, and arrivals wait for the end of the thread's sleep: after a few of
+ * them the thread keeps watch, until a program that polls meets most arrivals again. The thread
  * sleeps on the descriptors only after it has asked to be woken for what the program posts.
  *
  * A thread of the program that waits for an event keeps watch itself: it sleeps on the descriptors
@@ -20,9 +21,9 @@
  *
  * A program that posts one work request after another gets one turn for many: the kernel takes a
  * batch of packets at the cost of one. The device's thread sees to it that the last of them do not
- * wait longer than DIRECT_POST_NS, whatever the program does then; or than the lease, where the
- * program has always come back in time, or has had the lock nearly all the time. Where the program
- * has armed an event, it is likely to sleep, and the first posts get a turn each.
+ * wait longer than DIRECT_POST_NS, whatever the program does then; or than the thread's sleep,
+ * where the program has always come back in time, or has had the lock nearly all the time. Where
+ * the program has armed an event, it is likely to sleep, and the first posts get a turn each.
  *
  * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
  * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.
@@ -43,13 +44,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DIRECT_LEASE_NS (200 * RNIC_NS_PER_US)
-#define DIRECT_POST_NS	(20 * RNIC_NS_PER_US) /* that a post waits for others at most */
-#define DIRECT_PUNCTUAL 64 /* turns in time, before a post may wait for the lease */
-#define DIRECT_RENEWALS 32 /* sleeps on the lease, before the program may prolong one */
-#define DIRECT_NEAR_NS	(20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
-#define DIRECT_SPIN_NS	(50 * RNIC_NS_PER_US)  /* of polling before a sleep */
-#define DIRECT_LOOK_NS	(500 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_LEASE_NS	     (200 * RNIC_NS_PER_US)
+#define DIRECT_POST_NS	     (20 * RNIC_NS_PER_US) /* that a post waits for others at most */
+#define DIRECT_PUNCTUAL	     64 /* turns in time, before a post may wait for the lease */
+#define DIRECT_RENEWALS	     32 /* sleeps on the lease, before a long one */
+#define DIRECT_LONG_SLEEP_NS (4 * RNIC_NS_PER_MS)   /* behind the end of the lease, at most */
+#define DIRECT_NEAR_NS	     (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
+#define DIRECT_SPIN_NS	     (50 * RNIC_NS_PER_US)  /* of polling before the thread sleeps */
+#define DIRECT_WAIT_SPIN_NS  (200 * RNIC_NS_PER_US) /* of polling before a waiter sleeps */
+#define DIRECT_LOOK_NS	     (500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
 /*
  * What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. The

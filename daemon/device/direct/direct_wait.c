@@ -13,8 +13,12 @@
 #include <signal.h>
 #include <time.h>
 
-#define DIRECT_SHORT_WAIT_NS (100 * RNIC_NS_PER_US) /* about two wake-ups */
-#define DIRECT_WAIT_FDS	     64			    /* descriptors of a wait at most */
+/*
+ * A wait that was no longer may be short once both sides stay awake: in a virtual machine two
+ * wake-ups may take that long.
+ */
+#define DIRECT_SHORT_WAIT_NS (500 * RNIC_NS_PER_US)
+#define DIRECT_WAIT_FDS	     64 /* descriptors of a wait at most */
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
@@ -219,7 +223,8 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
  */
 static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_ns, uint64_t now_ns)
 {
-	return device->waited_ns < DIRECT_SHORT_WAIT_NS && now_ns - began_ns < DIRECT_SPIN_NS &&
+	return device->waited_ns < DIRECT_SHORT_WAIT_NS &&
+	       now_ns - began_ns < DIRECT_WAIT_SPIN_NS &&
 	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
 }
 

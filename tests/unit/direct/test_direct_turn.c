@@ -169,42 +169,49 @@ static void a_program_that_only_posts_receives(void **state)
 
 /* --- the sleep of the device's thread on the lease -------------------------------------------- */
 
-/* Two turns of a program that polls, the second one near the end of the first one's lease. */
-static void poll_near_the_end_of_the_lease(struct rnic_direct *device)
-{
-	direct_device_poll(device);
-	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
-	clock_ns += DIRECT_LEASE_NS * 3 / 4;
-	direct_device_poll(device);
-}
-
-static void a_program_that_polls_on_lets_the_thread_sleep(void **state)
-{
-	struct rnic_direct *device = *state;
-
-	device->renewals = DIRECT_RENEWALS;
-	poll_near_the_end_of_the_lease(device);
-	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
-}
-
 static void the_thread_looks_after_a_program_that_has_polled_briefly(void **state)
 {
 	struct rnic_direct *device = *state;
 
 	device->renewals = DIRECT_RENEWALS - 1;
-	poll_near_the_end_of_the_lease(device);
+	direct_device_poll(device);
+	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
+	clock_ns += DIRECT_LEASE_NS * 3 / 4;
+	direct_device_poll(device);
 	assert_true(device->lease_timer.armed_ns < device->lease_ns);
 }
 
-/* Each burst would set the timer twice. */
-static void bursts_leave_the_end_of_the_sleep_alone(void **state)
+/* Each setting of the timer may cost as much as several turns. */
+static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
+{
+	struct rnic_direct *device = *state;
+	const uint64_t until_ns = clock_ns + 10 * DIRECT_LONG_SLEEP_NS;
+	unsigned settings = 0;
+
+	device->renewals = DIRECT_RENEWALS;
+	while (clock_ns < until_ns) {
+		const uint64_t before_ns = device->lease_timer.armed_ns;
+
+		direct_device_poll(device);
+		settings += device->lease_timer.armed_ns != before_ns;
+		assert_true(device->lease_timer.armed_ns > device->lease_ns);
+		assert_true(device->lease_timer.armed_ns <=
+			    device->lease_ns + DIRECT_LONG_SLEEP_NS);
+		clock_ns += 10 * RNIC_NS_PER_US;
+	}
+	assert_in_range(settings, 10, 21);
+}
+
+/* Of a program that does not always come back in time, a post must not wait for the long sleep. */
+static void a_deferred_post_ends_the_long_sleep(void **state)
 {
 	struct rnic_direct *device = *state;
 
 	device->renewals = DIRECT_RENEWALS;
-	device->burst = 2;
-	poll_near_the_end_of_the_lease(device);
-	assert_true(device->lease_timer.armed_ns < device->lease_ns);
+	direct_device_poll(device);
+	assert_true(device->lease_timer.armed_ns > clock_ns + DIRECT_LONG_SLEEP_NS);
+	post_two(device);
+	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_POST_NS);
 }
 
 /* --- a watch of the device's thread ----------------------------------------------------------- */
@@ -311,12 +318,12 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_only_posts_receives, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_polls_on_lets_the_thread_sleep,
+		cmocka_unit_test_setup_teardown(a_program_that_polls_on_sets_the_timer_seldom,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_thread_looks_after_a_program_that_has_polled_briefly, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(bursts_leave_the_end_of_the_sleep_alone, set_up,
+		cmocka_unit_test_setup_teardown(a_deferred_post_ends_the_long_sleep, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
 						tear_down),

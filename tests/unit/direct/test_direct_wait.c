@@ -279,7 +279,7 @@ static void after_a_short_wait_a_thread_polls_first(void **state)
 		sched_yield();
 	assert_true(fake_device_half.turns > 1);
 	waiter_finish(&waiter);
-	assert_true(f->device.waited_ns >= DIRECT_SPIN_NS);
+	assert_true(f->device.waited_ns >= DIRECT_WAIT_SPIN_NS);
 }
 
 /* --- a wait for several descriptors ----------------------------------------------------------- */
