@@ -248,8 +248,11 @@ static void turn_client(struct rpc_world *world)
 	rpc_calls_tick(&world->calls, world->now_ns);
 	send_calls(world);
 	end_calls(world);
-	if (world->client.is_used)
+	if (world->client.is_used) {
 		reap(world, session);
+		rpc_session_hold_ack(session,
+				     below(world, 2) == 0 ? 0 : world->now_ns + 2 * RPC_WORLD_MS);
+	}
 }
 
 /* --- server ----------------------------------------------------------------------------------- */

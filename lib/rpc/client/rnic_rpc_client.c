@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients: calls, their messages and closures, above the link to the server. */
 #include "dial/dial.h"
+#include "rpc/client/call_rhythm.h"
 #include "rpc/client/client_bodies.h"
 #include "rpc/log_line.h"
 #include "rpc/wire/rpc_calls.h"
@@ -14,12 +15,16 @@
 
 #define MS UINT64_C(1000000)
 
+/* An acknowledgement waits so long for a call. The server waits for 5 ms before it sends again. */
+#define ACK_WAIT_NS (2 * MS)
+
 struct rnic_rpc_client {
 	struct client_link link;
 	struct rpc_calls calls;
 	int error;	       /* the daemon's end */
 	bool has_ended_calls;  /* since it was last cleared */
 	bool has_large_answer; /* the server must learn that the answer arrived */
+	struct call_rhythm rhythm;
 	uint64_t max_answer_bytes;
 };
 
@@ -111,8 +116,10 @@ static void send_waiting(struct rnic_rpc_client *client, uint64_t now_ns)
 	struct rpc_calls *calls = &client->calls;
 	struct rpc_call *call;
 
-	while ((call = rpc_calls_take_waiting(calls)) != NULL)
+	while ((call = rpc_calls_take_waiting(calls)) != NULL) {
+		call_rhythm_began(&client->rhythm, now_ns);
 		send_call(client, call, now_ns);
+	}
 	for (uint64_t id = calls->oldest; id != calls->next; id++) {
 		struct pending *pending;
 
@@ -336,6 +343,16 @@ static int rpc_client_fail(struct rnic_rpc_client *client, int error)
 	return error;
 }
 
+/* The next call of a program that begins one at once takes the acknowledgement of answers along. */
+static void hold_ack(struct rnic_rpc_client *client, uint64_t now_ns)
+{
+	const bool waits = client->has_ended_calls && call_rhythm_is_prompt(&client->rhythm);
+
+	if (client->has_ended_calls)
+		call_rhythm_ended(&client->rhythm, now_ns);
+	rpc_session_hold_ack(&client->link.session, waits ? now_ns + ACK_WAIT_NS : 0);
+}
+
 static int rpc_client_work(struct rnic_rpc_client *client)
 {
 	uint64_t now_ns = rnic_dial_now_ns();
@@ -349,6 +366,7 @@ static int rpc_client_work(struct rnic_rpc_client *client)
 	run_closures(client);
 	if (client_link_is_open(&client->link))
 		send_waiting(client, now_ns);
+	hold_ack(client, now_ns);
 	client_link_transmit(&client->link, now_ns);
 	deadline_ns = client_link_next_deadline_ns(&client->link);
 	if (client->link.state == LINK_IDLE && rpc_client_is_wanted(client) &&

@@ -309,6 +309,17 @@ static void choose_opening(struct rpc_session *session, struct rpc_packet *packe
 	}
 }
 
+static bool wants_ack(const struct rpc_session *session)
+{
+	return session->state == RPC_SESSION_OPEN &&
+	       (session->owes_ack || rpc_receiver_has_news(&session->receiver));
+}
+
+void rpc_session_hold_ack(struct rpc_session *session, uint64_t until_ns)
+{
+	session->ack_waits_until_ns = until_ns;
+}
+
 /* Chooses the kind of the due datagram and sets the fields that only this kind has. */
 static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
 {
@@ -335,7 +346,7 @@ static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint6
 		return true;
 	}
 	packet->kind = RPC_PACKET_ACK;
-	return session->owes_ack || rpc_receiver_has_news(&session->receiver);
+	return wants_ack(session) && now_ns >= session->ack_waits_until_ns;
 }
 
 /* Whether the packet, the last one that was written, wants to be looked at soon. */
@@ -423,6 +434,8 @@ uint64_t rpc_session_next_deadline_ns(const struct rpc_session *session)
 		deadline = session->sender.timer_ns;
 	if (ask_ns(session) < deadline)
 		deadline = ask_ns(session);
+	if (wants_ack(session) && session->ack_waits_until_ns < deadline)
+		deadline = session->ack_waits_until_ns;
 	return deadline;
 }
 

@@ -84,6 +84,7 @@ struct rpc_session {
 	uint32_t peer; /* 0: not known yet */
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
 	bool owes_ack;
+	uint64_t ack_waits_until_ns; /* an ACK by itself; see rpc_session_hold_ack() */
 	bool owes_ping;
 	bool owes_opening;   /* OPEN of a client, OPENED of a server */
 	uint16_t owes_close; /* enum rpc_close, 0: no */
@@ -127,6 +128,12 @@ void rpc_session_accept(struct rpc_session *session, const struct rpc_session_co
 /* Takes a packet whose `to` is this session's, or an OPEN of its peer. */
 void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *packet,
 			 uint64_t now_ns);
+
+/*
+ * Until `until_ns` an acknowledgement waits for DATA that takes it along; 0: it waits no longer.
+ * The owner expects to send DATA very soon: a datagram less, and a turn of the peer less.
+ */
+void rpc_session_hold_ack(struct rpc_session *session, uint64_t until_ns);
 
 /* Writes the next datagram into datagram_bytes bytes; returns its length, or 0: none now. */
 uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint64_t now_ns);

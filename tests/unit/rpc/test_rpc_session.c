@@ -535,6 +535,61 @@ static void test_acknowledgements_on_demand(void **state)
 	assert_true(pair->server.is_urgent);
 }
 
+/* A message from the server, which the client owes an acknowledgement for. */
+static void receive_message(struct pair *pair, struct rpc_outgoing *message)
+{
+	static const uint8_t bytes[8];
+
+	*message = (struct rpc_outgoing){.bytes = bytes, .length = sizeof(bytes)};
+	assert_int_equal(rpc_session_send(&pair->server, message), 0);
+	assert_int_equal(carry(pair, &pair->server, &pair->client), 1);
+}
+
+static void test_held_ack_goes_with_data(void **state)
+{
+	struct pair *pair = *state;
+	static const uint8_t bytes[8];
+	struct rpc_outgoing answer, request = {.bytes = bytes, .length = sizeof(bytes)};
+
+	settle(pair);
+	receive_message(pair, &answer);
+	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	assert_int_equal(pull_kinds(pair, &pair->client), 0);
+	assert_int_equal(rpc_session_send(&pair->client, &request), 0);
+	assert_int_equal(carry(pair, &pair->client, &pair->server), 1);
+	assert_ptr_equal(rpc_session_take_released(&pair->server), &answer);
+	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns + MS);
+}
+
+static void test_held_ack_goes_in_time(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing answer;
+
+	settle(pair);
+	receive_message(pair, &answer);
+	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	assert_int_equal(pull_kinds(pair, &pair->client), 0);
+	assert_int_equal(rpc_session_next_deadline_ns(&pair->client), pair->now_ns + MS);
+	tick(pair, &pair->client);
+	assert_int_equal(pull_kinds(pair, &pair->client), 1 << RPC_PACKET_ACK);
+	assert_int_equal(pull_kinds(pair, &pair->client), 0);
+}
+
+/* An owner that expects no DATA any more sends what is held. */
+static void test_ack_is_held_no_longer(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing answer;
+
+	settle(pair);
+	receive_message(pair, &answer);
+	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	assert_int_equal(pull_kinds(pair, &pair->client), 0);
+	rpc_session_hold_ack(&pair->client, 0);
+	assert_int_equal(pull_kinds(pair, &pair->client), 1 << RPC_PACKET_ACK);
+}
+
 /* The lengths of the client's next datagrams, at most so many; returns how many. */
 static uint32_t datagram_lengths(struct pair *pair, uint32_t *lengths, uint32_t most)
 {
@@ -672,6 +727,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_memory_by_the_offer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_agreements, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_acknowledgements_on_demand, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_held_ack_goes_with_data, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_held_ack_goes_in_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ack_is_held_no_longer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_small_messages_share_datagrams, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),
