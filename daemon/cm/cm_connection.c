@@ -2,6 +2,7 @@
 #include "cm/cm_connection.h"
 
 #include "base/be.h"
+#include "base/bits.h"
 #include "cm/cm_state.h"
 #include "wire/timeout.h"
 
@@ -249,6 +250,14 @@ void connection_arm(struct cm_connection *connection, uint64_t delay_ns)
 	struct cm *cm = connection->cm;
 
 	timer_heap_arm(&cm->timers, &connection->timer, cm->now_ns + delay_ns);
+}
+
+void connection_arm_together(struct cm_connection *connection, uint64_t delay_ns)
+{
+	struct cm *cm = connection->cm;
+
+	timer_heap_arm(&cm->timers, &connection->timer,
+		       rnic_round_up(cm->now_ns + delay_ns, CONNECTION_TOGETHER_NS));
 }
 
 void connection_give_way(struct cm_connection *connection)

@@ -190,6 +190,14 @@ void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kin
 bool connection_retry(struct cm_connection *connection, enum rnic_cm_kind kind);
 
 void connection_arm(struct cm_connection *connection, uint64_t delay_ns);
+
+#define CONNECTION_TOGETHER_NS (UINT64_C(1) << 23)
+
+/*
+ * The same, but up to CONNECTION_TOGETHER_NS (8.4 ms) later, at the same time as other connections.
+ * Where many connections end, one wake-up serves many of them.
+ */
+void connection_arm_together(struct cm_connection *connection, uint64_t delay_ns);
 void connection_disarm(struct cm_connection *connection);
 
 /*

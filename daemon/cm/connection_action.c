@@ -273,7 +273,7 @@ int action_no_path(struct cm_connection *connection, const struct connection_inp
 static void enter_timewait(struct cm_connection *connection)
 {
 	connection_enter(connection, STATE_TIMEWAIT);
-	connection_arm(connection, connection_timeout_ns(connection->ack_timeout));
+	connection_arm_together(connection, connection_timeout_ns(connection->ack_timeout));
 	connection_give_way(connection);
 }
 

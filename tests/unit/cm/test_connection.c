@@ -263,9 +263,29 @@ static void test_nobody_answers_a_dreq(void **state)
 	fixture_expect_silence(fixture);
 	fixture_wait(fixture, FIXTURE_TIMEWAIT_NS - 1);
 	fixture_expect_no_event(fixture);
-	fixture_wait(fixture, 1);
+	fixture_wait(fixture, CONNECTION_TOGETHER_NS);
 	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
 	cm_destroy(connection, fixture->now_ns);
+}
+
+/* Each end by itself would cost the daemon a timer and a wake-up. */
+static void test_many_timewaits_end_together(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *first, *second;
+	uint64_t first_end_ns;
+
+	fixture->now_ns = rnic_round_up(fixture->now_ns, CONNECTION_TOGETHER_NS) + 1;
+	first = fixture_reach(fixture, STATE_TIMEWAIT, true);
+	first_end_ns = cm_next_deadline_ns(fixture->cm);
+	fixture_wait(fixture, 1000000);
+	second = fixture_reach(fixture, STATE_TIMEWAIT, true);
+	assert_true(cm_next_deadline_ns(fixture->cm) == first_end_ns);
+	fixture_wait(fixture, first_end_ns - fixture->now_ns);
+	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
+	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
+	cm_destroy(first, fixture->now_ns);
+	cm_destroy(second, fixture->now_ns);
 }
 
 /* Each MRA gives the peer more time once. */
@@ -564,6 +584,7 @@ int main(void)
 		CONNECTION_TEST(test_nobody_answers_a_req),
 		CONNECTION_TEST(test_nobody_answers_a_rep),
 		CONNECTION_TEST(test_nobody_answers_a_dreq),
+		CONNECTION_TEST(test_many_timewaits_end_together),
 		CONNECTION_TEST(test_mra),
 		CONNECTION_TEST(test_hostile_timeouts),
 		CONNECTION_TEST(test_what_a_rep_says_and_means),
