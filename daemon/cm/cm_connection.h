@@ -194,7 +194,7 @@ void connection_arm(struct cm_connection *connection, uint64_t delay_ns);
 #define CONNECTION_TOGETHER_NS (UINT64_C(1) << 23)
 
 /*
- * The same, but up to CONNECTION_TOGETHER_NS (8.4 ms) later, at the same time as other connections.
+ * As connection_arm(), but up to CONNECTION_TOGETHER_NS (8.4 ms) later, together with others.
  * Where many connections end, one wake-up serves many of them.
  */
 void connection_arm_together(struct cm_connection *connection, uint64_t delay_ns);

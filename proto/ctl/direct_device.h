@@ -6,7 +6,7 @@
  *
  * librnic loads the library and finds the table RNIC_DIRECT_SYMBOL. Threads may call at once. A
  * thread of the device works while no thread of the program does: after a call of `turn` or `poll`
- * it leaves the work to the program for a moment.
+ * it leaves the work to the program for a while, up to 1.7 ms.
  */
 #ifndef RNIC_PROTO_CTL_DIRECT_DEVICE_H
 #define RNIC_PROTO_CTL_DIRECT_DEVICE_H

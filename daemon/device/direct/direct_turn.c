@@ -109,12 +109,12 @@ static void direct_arm_long_sleep(struct rnic_direct *device)
 }
 
 /* The device's thread looks at `timer` once it is awake. */
-static void direct_arm_lease(struct rnic_direct *device)
+static void direct_arm_lease(struct rnic_direct *device, uint64_t now_ns)
 {
 	const bool is_due_first = device->posts > 0 && device->due_ns < device->lease_ns;
 	const uint64_t wake_ns = is_due_first ? device->due_ns : device->lease_ns;
 
-	if (!is_due_first && device->renewals >= DIRECT_RENEWALS)
+	if (!is_due_first && device->lease_ns > now_ns && device->renewals >= DIRECT_RENEWALS)
 		direct_arm_long_sleep(device);
 	else if (device->lease_timer.armed_ns > wake_ns)
 		wake_timer_set(&device->lease_timer, wake_ns);
@@ -123,7 +123,7 @@ static void direct_arm_lease(struct rnic_direct *device)
 void direct_arm(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device->is_leased && !device->has_waiter)
-		direct_arm_lease(device);
+		direct_arm_lease(device, now_ns);
 	else
 		wake_timer_arm(&device->timer, direct_deadline_ns(device, now_ns), now_ns);
 }
@@ -257,10 +257,20 @@ static uint64_t direct_end_of_turn_ns(const struct rnic_direct *device, uint64_t
 	return device->active_ns == now_ns ? clock_now_ns() : now_ns;
 }
 
+/* A program that comes late now and then comes late again: the thread sleeps for leases only. */
+static void direct_note_late_turn(struct rnic_direct *device)
+{
+	if (device->renewals > DIRECT_RENEWALS)
+		device->renewals = DIRECT_RENEWALS;
+	device->renewals /= 2;
+}
+
 /* After a turn of a thread of the program, which goes on taking turns. */
 static void direct_go_on(struct rnic_direct *device, bool has_received, uint64_t now_ns)
 {
 	device->polled_ns = now_ns;
+	if (now_ns >= device->lease_ns && !device->has_waiter)
+		direct_note_late_turn(device);
 	if (device->is_watching && has_received)
 		direct_note_arrival_in_watch(device, now_ns);
 	if (!device->is_watching)
@@ -312,8 +322,8 @@ static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
 
 /*
  * When the posts from now on are to have their turn. A wake-up of the device's thread costs more
- * than the posts do, so a program that has long come back in time may come back until the lease
- * ends.
+ * than the posts do, so a program that has long come back in time may come back until the thread
+ * wakes.
  */
 static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
 {

@@ -44,15 +44,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DIRECT_LEASE_NS	     (200 * RNIC_NS_PER_US)
-#define DIRECT_POST_NS	     (20 * RNIC_NS_PER_US) /* that a post waits for others at most */
-#define DIRECT_PUNCTUAL	     64 /* turns in time, before a post may wait for the lease */
-#define DIRECT_RENEWALS	     32 /* sleeps on the lease, before a long one */
-#define DIRECT_LONG_SLEEP_NS (4 * RNIC_NS_PER_MS)   /* behind the end of the lease, at most */
-#define DIRECT_NEAR_NS	     (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
-#define DIRECT_SPIN_NS	     (50 * RNIC_NS_PER_US)  /* of polling before the thread sleeps */
-#define DIRECT_WAIT_SPIN_NS  (200 * RNIC_NS_PER_US) /* of polling before a waiter sleeps */
-#define DIRECT_LOOK_NS	     (500 * RNIC_NS_PER_US) /* between polls of the descriptors */
+#define DIRECT_LEASE_NS	    (200 * RNIC_NS_PER_US)
+#define DIRECT_POST_NS	    (20 * RNIC_NS_PER_US) /* that a post waits for others at most */
+#define DIRECT_PUNCTUAL	    64 /* turns in time, before a post may wait until the thread wakes */
+#define DIRECT_RENEWALS	    32 /* sleeps on the lease, before a long one */
+#define DIRECT_NEAR_NS	    (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
+#define DIRECT_SPIN_NS	    (50 * RNIC_NS_PER_US)  /* of polling before the thread sleeps */
+#define DIRECT_WAIT_SPIN_NS (200 * RNIC_NS_PER_US) /* of polling before a waiter sleeps */
+#define DIRECT_LOOK_NS	    (500 * RNIC_NS_PER_US) /* between polls of the descriptors */
+
+/*
+ * How long the thread sleeps after the end of the lease, at most. Lease and sleep together are less
+ * than half of the delay of answers that peers are told of (LIMIT_LOCAL_ACK_DELAY).
+ */
+#define DIRECT_LONG_SLEEP_NS (3 * RNIC_NS_PER_MS / 2)
 
 /*
  * What epoll tells of the descriptors. Ports have no meaning of their own: each turn receives. The
@@ -78,7 +83,7 @@ struct rnic_direct {
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
 	pthread_t waiter;   /* with has_waiter: that thread */
-	bool is_attended;   /* a waiter has left, and is expected back before the lease ends */
+	bool is_attended;   /* a waiter has left, and is expected back before lease_ns */
 	uint64_t waited_ns; /* how long the latest waiter has waited */
 	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
@@ -135,7 +140,10 @@ void direct_stop_thread(struct rnic_direct *device);
  */
 uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 
-/* Arms the timer that wakes the sleeping thread, at that time or earlier. */
+/*
+ * Arms the timer that wakes the sleeping thread: at that time or earlier, or up to
+ * DIRECT_LONG_SLEEP_NS after the lease of a program that has long come back in time.
+ */
 void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 
 /* Leaves the turns to the program for a while, where none of its threads waits for an event. */

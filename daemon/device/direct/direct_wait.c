@@ -14,7 +14,7 @@
 #include <time.h>
 
 /*
- * A wait that was no longer may be short once both sides stay awake: in a virtual machine two
+ * A wait of up to this time may become short once both sides stay awake: in a virtual machine two
  * wake-ups may take that long.
  */
 #define DIRECT_SHORT_WAIT_NS (500 * RNIC_NS_PER_US)
@@ -330,12 +330,14 @@ static int direct_await_any(struct rnic_direct *device, struct direct_waiter *wa
  */
 static void direct_hand_over(struct rnic_direct *device)
 {
-	if (device->is_attended) {
+	const uint64_t now_ns = clock_now_ns();
+
+	if (device->is_attended && device->lease_ns > now_ns) {
 		direct_turn_posts(device);
 		return;
 	}
 	direct_begin_watch(device);
-	device->lease_ns = clock_now_ns();
+	device->lease_ns = now_ns;
 	direct_turn_and_arm(device);
 }
 

@@ -15,7 +15,11 @@
 
 #define MS UINT64_C(1000000)
 
-/* An acknowledgement waits so long for a call. The server waits for 5 ms before it sends again. */
+/*
+ * An acknowledgement waits so long for a call, in a program that turns meanwhile. The server waits
+ * for 5 ms at least before it sends the answer again, once for each pause of a program that does
+ * not turn.
+ */
 #define ACK_WAIT_NS (2 * MS)
 
 struct rnic_rpc_client {

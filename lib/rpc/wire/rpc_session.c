@@ -434,7 +434,8 @@ uint64_t rpc_session_next_deadline_ns(const struct rpc_session *session)
 		deadline = session->sender.timer_ns;
 	if (ask_ns(session) < deadline)
 		deadline = ask_ns(session);
-	if (wants_ack(session) && session->ack_waits_until_ns < deadline)
+	if (wants_ack(session) && session->ack_waits_until_ns != 0 &&
+	    session->ack_waits_until_ns < deadline)
 		deadline = session->ack_waits_until_ns;
 	return deadline;
 }
@@ -458,6 +459,8 @@ void rpc_session_tick(struct rpc_session *session, uint64_t now_ns)
 		if (session->open_interval_ns > session->config.rto_max_ns)
 			session->open_interval_ns = session->config.rto_max_ns;
 	}
+	if (now_ns >= session->ack_waits_until_ns)
+		session->ack_waits_until_ns = 0;
 	if (now_ns >= ask_ns(session)) {
 		session->owes_ping = true;
 		session->asked_ns = now_ns;

@@ -84,7 +84,7 @@ struct rpc_session {
 	uint32_t peer; /* 0: not known yet */
 	uint8_t peer_identity[RPC_IDENTITY_BYTES];
 	bool owes_ack;
-	uint64_t ack_waits_until_ns; /* an ACK by itself; see rpc_session_hold_ack() */
+	uint64_t ack_waits_until_ns; /* until then no ACK leaves by itself; 0: one does */
 	bool owes_ping;
 	bool owes_opening;   /* OPEN of a client, OPENED of a server */
 	uint16_t owes_close; /* enum rpc_close, 0: no */
@@ -131,7 +131,7 @@ void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *p
 
 /*
  * Until `until_ns` an acknowledgement waits for DATA that takes it along; 0: it waits no longer.
- * The owner expects to send DATA very soon: a datagram less, and a turn of the peer less.
+ * The owner expects to send DATA very soon. This saves a datagram, and a turn of the peer.
  */
 void rpc_session_hold_ack(struct rpc_session *session, uint64_t until_ns);
 

@@ -280,7 +280,7 @@ static void test_many_timewaits_end_together(void **state)
 	first_end_ns = cm_next_deadline_ns(fixture->cm);
 	fixture_wait(fixture, 1000000);
 	second = fixture_reach(fixture, STATE_TIMEWAIT, true);
-	assert_true(cm_next_deadline_ns(fixture->cm) == first_end_ns);
+	assert_true(second->timer.deadline_ns == first_end_ns);
 	fixture_wait(fixture, first_end_ns - fixture->now_ns);
 	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
 	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);

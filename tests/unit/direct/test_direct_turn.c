@@ -181,6 +181,15 @@ static void the_thread_looks_after_a_program_that_has_polled_briefly(void **stat
 	assert_true(device->lease_timer.armed_ns < device->lease_ns);
 }
 
+/* As if the program had polled in time through many leases. */
+static void poll_for_long(struct rnic_direct *device)
+{
+	direct_device_poll(device);
+	device->renewals = 10 * DIRECT_RENEWALS;
+	device->lease_timer.armed_ns = UINT64_MAX;
+	direct_device_poll(device);
+}
+
 /* Each setting of the timer may cost as much as several turns. */
 static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
 {
@@ -188,7 +197,7 @@ static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
 	const uint64_t until_ns = clock_ns + 10 * DIRECT_LONG_SLEEP_NS;
 	unsigned settings = 0;
 
-	device->renewals = DIRECT_RENEWALS;
+	poll_for_long(device);
 	while (clock_ns < until_ns) {
 		const uint64_t before_ns = device->lease_timer.armed_ns;
 
@@ -202,13 +211,26 @@ static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
 	assert_in_range(settings, 10, 21);
 }
 
+/* A program that comes back each millisecond leaves the peers waiting as long. */
+static void a_program_that_comes_late_gets_no_long_sleep(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	poll_for_long(device);
+	assert_true(device->lease_timer.armed_ns > clock_ns + DIRECT_LEASE_NS);
+	for (unsigned i = 0; i < 4; i++) {
+		clock_ns += RNIC_NS_PER_MS;
+		direct_device_poll(device);
+	}
+	assert_true(device->lease_timer.armed_ns <= device->lease_ns);
+}
+
 /* Of a program that does not always come back in time, a post must not wait for the long sleep. */
 static void a_deferred_post_ends_the_long_sleep(void **state)
 {
 	struct rnic_direct *device = *state;
 
-	device->renewals = DIRECT_RENEWALS;
-	direct_device_poll(device);
+	poll_for_long(device);
 	assert_true(device->lease_timer.armed_ns > clock_ns + DIRECT_LONG_SLEEP_NS);
 	post_two(device);
 	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_POST_NS);
@@ -325,6 +347,8 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(a_deferred_post_ends_the_long_sleep, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_comes_late_gets_no_long_sleep,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,

@@ -191,6 +191,7 @@ static void beside_a_second_waiter_there_is_no_lease(void **state)
 
 	device->is_leased = true;
 	device->lease_timer.armed_ns = UINT64_MAX;
+	device->renewals = DIRECT_RENEWALS;
 	waiter_start(&first, f, &f->first, 0);
 	waiter_start(&second, f, &f->second, 1);
 	waiter_finish(&first);
@@ -564,10 +565,15 @@ static void a_program_that_sleeps_elsewhere_leaves_the_turns(void **state)
 {
 	struct fixture *f = *state;
 
+	f->device.is_leased = true;
+	f->device.renewals = DIRECT_RENEWALS;
+	direct_device_poll(&f->device);
+	fake_device_half.turns = 0;
 	f->device.lease_ns = clock_now_ns() + FAR_NS;
 	ask_without_blocking(f);
 	assert_int_equal(fake_device_half.turns, 1);
 	assert_true(f->device.lease_ns <= clock_now_ns());
+	assert_true(f->device.lease_timer.armed_ns <= clock_now_ns());
 	direct_device_poll(&f->device);
 	assert_true(f->device.lease_ns <= clock_now_ns());
 }

@@ -576,6 +576,20 @@ static void test_held_ack_goes_in_time(void **state)
 	assert_int_equal(pull_kinds(pair, &pair->client), 0);
 }
 
+/* The owner has no room for a datagram: a deadline in the past would keep it awake. */
+static void test_ack_that_nobody_holds_has_no_deadline(void **state)
+{
+	struct pair *pair = *state;
+	struct rpc_outgoing answer;
+
+	settle(pair);
+	receive_message(pair, &answer);
+	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns);
+	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	tick(pair, &pair->client);
+	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns);
+}
+
 /* An owner that expects no DATA any more sends what is held. */
 static void test_ack_is_held_no_longer(void **state)
 {
@@ -730,6 +744,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_held_ack_goes_with_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_held_ack_goes_in_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ack_is_held_no_longer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ack_that_nobody_holds_has_no_deadline, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_small_messages_share_datagrams, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_path_shrinks, set_up, tear_down),
