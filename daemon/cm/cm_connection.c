@@ -254,10 +254,10 @@ void connection_arm(struct cm_connection *connection, uint64_t delay_ns)
 
 void connection_arm_together(struct cm_connection *connection, uint64_t delay_ns)
 {
-	struct cm *cm = connection->cm;
+	const uint64_t now_ns = connection->cm->now_ns;
 
-	timer_heap_arm(&cm->timers, &connection->timer,
-		       rnic_round_up(cm->now_ns + delay_ns, CONNECTION_TOGETHER_NS));
+	connection_arm(connection,
+		       rnic_round_up(now_ns + delay_ns, CONNECTION_TOGETHER_NS) - now_ns);
 }
 
 void connection_give_way(struct cm_connection *connection)

@@ -96,9 +96,9 @@ void direct_give_lease(struct rnic_direct *device, uint64_t now_ns)
 }
 
 /*
- * A program that has long gone on taking turns gets the thread to sleep longer than the lease, and
- * moves the end of the sleep ahead in time: in a virtual machine it takes up to 25 us to set a
- * timer, and more to wake a thread in vain. Such a program is seldom far from its next turn.
+ * Where a program has long taken its turns in time, the thread sleeps longer than the lease, and
+ * the program moves the end of the sleep ahead. In a virtual machine it takes up to 25 us to set a
+ * timer, and more to wake a thread in vain, so the program sets the timer seldom.
  */
 static void direct_arm_long_sleep(struct rnic_direct *device)
 {
@@ -257,7 +257,7 @@ static uint64_t direct_end_of_turn_ns(const struct rnic_direct *device, uint64_t
 	return device->active_ns == now_ns ? clock_now_ns() : now_ns;
 }
 
-/* A program that comes late now and then comes late again: the thread sleeps for leases only. */
+/* A program that was late takes turns in time again before the thread's sleep may be long. */
 static void direct_note_late_turn(struct rnic_direct *device)
 {
 	if (device->renewals > DIRECT_RENEWALS)

@@ -16,9 +16,9 @@
 #define MS UINT64_C(1000000)
 
 /*
- * An acknowledgement waits so long for a call, in a program that turns meanwhile. The server waits
- * for 5 ms at least before it sends the answer again, once for each pause of a program that does
- * not turn.
+ * An acknowledgement waits so long for the next call. The server waits at least 5 ms before it
+ * sends the answer again. Where the program pauses and does not turn, the acknowledgement waits for
+ * the next turn, and the server does send the answer again.
  */
 #define ACK_WAIT_NS (2 * MS)
 
