@@ -93,7 +93,7 @@ for signal in INT TERM KILL; do
 	pytest=$!
 	own $pytest
 	wait_for 30 test -e "$WORK/tests/reached" || fail "the test begins" "$WORK/endless"
-	check "its programs run" pgrep -f "^sleep $SLEEP\$"
+	check "its programs run" wait_for 20 pgrep -f "^sleep $SLEEP\$"
 	signal_process $signal $pytest
 	check "it ends" wait_for 20 has_ended $pytest
 	check "it leaves nothing" wait_for 20 nothing_left
