@@ -6,6 +6,11 @@
 #include "wire/gid.h"
 #include "unit_test.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 /* Writes the ICRC for `identification` behind a packet of `length` bytes, ICRC included. */
 static void seal(const struct rnic_addresses *addresses, uint16_t identification, uint8_t *bytes,
 		 size_t length)
@@ -193,6 +198,71 @@ static void test_lengths_no_packet_has(void **state)
 	}
 }
 
+#if defined(__x86_64__)
+/* The upper halves of YMM and ZMM registers 0 to 15: bits of XINUSE (Intel SDM 1, 13.6). */
+#define UPPER_HALVES_IN_USE (UINT64_C(1) << 2 | UINT64_C(1) << 6)
+
+__attribute__((target("xsave"))) static bool has_upper_halves_in_use(void)
+{
+	return (_xgetbv(1) & UPPER_HALVES_IN_USE) != 0;
+}
+
+/* No function with AVX: the compiler clears the upper halves where such a function returns. */
+static void use_upper_halves(void)
+{
+	__asm__ volatile("vpcmpeqd %%xmm0, %%xmm0, %%xmm0\n\t"
+			 "vinsertf128 $1, %%xmm0, %%ymm0, %%ymm0"
+			 :
+			 :
+			 : "xmm0");
+}
+
+__attribute__((target("avx"))) static void clear_upper_halves(void)
+{
+	_mm256_zeroupper();
+}
+
+/* Whether XINUSE of this processor follows each instruction. */
+static bool can_see_upper_halves(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) ||
+	    (eax & 1U << 2) == 0)
+		return false;
+	use_upper_halves();
+	if (!has_upper_halves_in_use())
+		return false;
+	clear_upper_halves();
+	return !has_upper_halves_in_use();
+}
+
+static void test_vector_registers_are_released(void **state)
+{
+	static uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	uint64_t random = 8;
+	struct rnic_addresses addresses = maker_addresses(&random, true);
+	bool is_in_use;
+
+	(void)state;
+	if (!can_see_upper_halves()) {
+		print_message("no XINUSE that follows the upper halves of vector registers\n");
+		skip();
+	}
+	use_upper_halves();
+	rnic_icrc_compute(&addresses, 0, bytes, sizeof(bytes) - RNIC_ICRC_BYTES);
+	is_in_use = has_upper_halves_in_use();
+	assert_false(is_in_use);
+}
+#else
+static void test_vector_registers_are_released(void **state)
+{
+	(void)state;
+	print_message("vector registers of this processor have no upper halves\n");
+	skip();
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_flipped_bits),
 		cmocka_unit_test(test_coverage_of_addresses),
 		cmocka_unit_test(test_lengths_no_packet_has),
+		cmocka_unit_test(test_vector_registers_are_released),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
