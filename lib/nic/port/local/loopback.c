@@ -19,6 +19,7 @@ struct loopback {
 	struct port port;
 	struct port *next;
 	struct rnic_gid gids[LOOPBACK_GIDS_MAX]; /* zero: none */
+	uint32_t gid_end; /* no gids from here on: each outbound datagram asks about all others */
 	uint8_t lane;
 	uint32_t head;	    /* slots filled so far */
 	uint32_t tail;	    /* slots received so far */
@@ -40,7 +41,7 @@ static bool loopback_is_own(const struct loopback *self, const struct datagram *
 
 	if (rnic_gid_is_zero(gid) || !rnic_lane_has(self->lane, segment_dest_qpn(datagram)))
 		return false;
-	for (uint32_t i = 0; i < LOOPBACK_GIDS_MAX; i++)
+	for (uint32_t i = 0; i < self->gid_end; i++)
 		if (rnic_gid_equal(&self->gids[i], gid))
 			return true;
 	return false;
@@ -167,9 +168,12 @@ static int loopback_set_gid(struct port *port, uint32_t index, const struct rnic
 	assert(self->next != NULL || sockets == NULL);
 	if (self->next != NULL)
 		result = self->next->ops->set_gid(self->next, index, gid, sockets, text);
-	if (result == 0)
-		self->gids[index] = gid != NULL ? *gid : none;
-	return result;
+	if (result != 0)
+		return result;
+	self->gids[index] = gid != NULL ? *gid : none;
+	if (gid != NULL && index >= self->gid_end)
+		self->gid_end = index + 1;
+	return 0;
 }
 
 static void loopback_close(struct port *port)
@@ -209,6 +213,7 @@ struct port *loopback_create(struct port *next, const struct rnic_gid *gids, uin
 	self->port.ops = &loopback_ops;
 	self->next = next;
 	self->lane = lane;
+	self->gid_end = gid_count;
 	if (gid_count > 0)
 		memcpy(self->gids, gids, gid_count * sizeof(gids[0]));
 	return &self->port;
