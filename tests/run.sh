@@ -269,7 +269,7 @@ run_threads() {
 	local names=(test_ring test_shared_rings test_daemon_link test_device_link test_fork_list
 		test_device_requests test_doorbell test_rnic_context test_rnic_post test_rnic_poll
 		test_rnic_events test_rnic_cm_events test_rnic_wait test_wqe_fetch test_cqe_delivery
-		test_wqe_fetch_reviews test_session_memory test_mapped_memory test_remote_memory
+		test_wqe_fetch_turns test_session_memory test_mapped_memory test_remote_memory
 		test_write_order test_ordered_copy test_handle_poll test_rsocket_sleep
 		test_lane_traffic test_rdma_multicast sim_oracle sim_shared sim_cm)
 	echo "== threads: under ThreadSanitizer"

@@ -47,7 +47,8 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 	row->peer_qpn = qp->attributes.dest_qpn;
 	row->path_mtu_bytes = qp->path_mtu_bytes;
 	row->peer_gid = qp->attributes.path.dest_gid;
-	row->send_posted = qp->send_queue.posted - qp->send_queue.retired;
+	row->send_posted = qp->send_queue.posted - qp->send_queue.retired +
+			   wqe_fetch_waiting_sends(session_qp);
 	row->recv_posted = qp_has_recv_queue(qp)
 				   ? qp->recv_queue.pushed - qp->recv_queue.retired +
 					     wqe_fetch_waiting_recvs(&session_qp->recv)

@@ -176,12 +176,26 @@ void wqe_fetch_review(struct session_qp *qp)
 		scheduler_add(&qp->session->set->scheduler, WAIT_REVIEW, &qp->review_node);
 }
 
+/* Returns the number of WQEs in the send ring; negative when the client's index is invalid. */
+static int64_t wqe_fetch_peek_sends(const struct session_qp *qp)
+{
+	const struct rnic_queues_region *region = qp->region.address;
+
+	return rnic_ring_pending(rnic_index_load(&region->send_producer), qp->send_consumer,
+				 qp->send_plan.slots);
+}
+
+uint32_t wqe_fetch_waiting_sends(const struct session_qp *qp)
+{
+	int64_t pending = qp->target == NULL ? wqe_fetch_peek_sends(qp) : 0;
+
+	return pending < 0 ? 0 : (uint32_t)pending;
+}
+
 /* Returns the number of WQEs in the send ring of `qp`, or -1 after breaking the session. */
 static int64_t wqe_fetch_pending_sends(struct session_qp *qp)
 {
-	const struct rnic_queues_region *region = qp->region.address;
-	int64_t pending = rnic_ring_pending(rnic_index_load(&region->send_producer),
-					    qp->send_consumer, qp->send_plan.slots);
+	int64_t pending = wqe_fetch_peek_sends(qp);
 
 	if (pending < 0)
 		session_break(qp->session, "the send queue of QP %#x claims more than it can hold",
@@ -200,9 +214,19 @@ uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget)
 		wqe_fetch_take_send(qp);
 		taken++;
 	}
-	if (pending <= (int64_t)taken)
+	if (pending <= (int64_t)taken) {
 		scheduler_remove(&qp->fetch_node);
+	} else if (send_queue_space(&qp->qp->send_queue) == 0) {
+		qp_await_send_room(qp->qp);
+		scheduler_remove(&qp->fetch_node);
+	}
 	return taken;
+}
+
+void wqe_fetch_send_room(void *context, struct qp *qp)
+{
+	(void)context;
+	wqe_fetch_schedule(qp->user);
 }
 
 bool wqe_fetch_is_possible(const struct session_qp *qp)

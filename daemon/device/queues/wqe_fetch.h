@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct qp;
 struct receive_ring;
 struct recv_queue;
 struct recv_wqe;
@@ -51,20 +52,21 @@ void wqe_fetch_review(struct session_qp *qp);
 
 /*
  * Takes at most `budget` send WQEs of `qp`, as many as the engine has room for. Returns the number
- * taken. The QP leaves the list when its ring is empty.
+ * taken. The QP leaves the list when its ring is empty, and while the engine has no room.
  */
 uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget);
 
-/*
- * Returns whether the engine has room for a WQE of `qp`, which is on the list. A QP without room
- * stays on the list.
- */
+/* The send_room callback of struct engine_sink: puts the QP on the list again. */
+void wqe_fetch_send_room(void *context, struct qp *qp);
+
+/* Returns whether the engine has room for a WQE of `qp`, which is on the list. */
 bool wqe_fetch_is_possible(const struct session_qp *qp);
 
 /*
- * Returns the number of receive WQEs in the client's ring that the engine has not asked for yet; 0
- * when the client's index is invalid.
+ * Return the number of WQEs in the client's ring that the engine has not taken yet; 0 when the
+ * client's index is invalid.
  */
+uint32_t wqe_fetch_waiting_sends(const struct session_qp *qp);
 uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring);
 
 /*

@@ -67,6 +67,8 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	if (config->max_qps == 0 || config->max_mrs == 0 || !is_lane_good(config->lane))
 		return -EINVAL;
 	*engine = (struct engine){.config = *config};
+	if (send_rooms_init(&engine->send_rooms) != 0)
+		return -ENOMEM;
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	engine->pkeys[0] = PKEY_DEFAULT;
@@ -95,6 +97,7 @@ void engine_fini(struct engine *engine)
 	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
 	assert(engine->placement.delivered == engine->placement.queued);
+	send_rooms_fini(&engine->send_rooms);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
 	key_table_fini(&engine->srqs);

@@ -105,6 +105,15 @@ enum {
 	LIMIT_MCAST_GROUPS = 64,
 	LIMIT_MCAST_MEMBERS = RNIC_MCAST_MEMBERS_MAX,
 
+	/*
+	 * Send WQEs that each QP has room for, and the rooms for more that busy QPs borrow
+	 * (send_rooms.h).
+	 */
+	LIMIT_SEND_OWN_WQES = 16,
+	LIMIT_SEND_ROOMS = 8,
+	LIMIT_SEND_ROOM_WQES = 512,
+	LIMIT_SEND_ROOM_SGES = 2048,
+
 	/* Receive WQEs that the engine holds of a QP or SRQ before the engine asks the client's
 	 * ring again. */
 	LIMIT_RECV_PREFETCH = 8,

@@ -15,6 +15,7 @@
 #include "engine/objects/mr_refusal.h"
 #include "engine/objects/pkey.h"
 #include "engine/objects/placement_state.h"
+#include "engine/objects/send_rooms.h"
 #include "engine/reliability/pace.h"
 #include "mem/memory_batch.h"
 
@@ -35,6 +36,7 @@ struct engine {
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct placement placement; /* and what waits for it */
+	struct send_rooms send_rooms;
 	struct rnic_gid gids[RNIC_GIDS_MAX]; /* our own addresses, by GID index; zero is empty */
 	uint16_t pkeys[LIMIT_PKEYS];	     /* by P_Key index; 0 is empty */
 	uint64_t counters[COUNTER_COUNT];

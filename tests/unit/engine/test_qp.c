@@ -164,6 +164,25 @@ static void test_error_flushes_both_queues(void **state)
 	fixture_destroy(fixture);
 }
 
+/* The sink is told once, and not where nobody asked. */
+static void test_room_to_send_is_told(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	for (uint64_t i = 0; send_queue_space(&fixture->qp->send_queue) > 0; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	fixture_transmit_all(fixture);
+	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
+	assert_int_equal(fixture->send_rooms, 0);
+	qp_await_send_room(fixture->qp);
+	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
+	assert_int_equal(fixture->send_rooms, 1);
+	fixture_receive_acknowledge(fixture, 104, ACK_SYNDROME);
+	assert_int_equal(fixture->send_rooms, 1);
+	fixture_destroy(fixture);
+}
+
 static void test_reset_forgets(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -456,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_drain_without_depth),
 		cmocka_unit_test(test_error_flushes_both_queues),
+		cmocka_unit_test(test_room_to_send_is_told),
 		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_packets_that_are_dropped),
 		cmocka_unit_test(test_trouble_is_told_once),

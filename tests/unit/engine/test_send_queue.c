@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/objects/send_queue.h"
 
+#include "engine/engine_limits.h"
 #include "wire/opcode.h"
 #include "unit_test.h"
 
@@ -10,7 +11,7 @@ static void test_space_and_order(void **state)
 	struct rnic_sge sges[2] = {{1, 2, 3}, {4, 5, 6}};
 
 	(void)state;
-	assert_int_equal(send_queue_init(&queue, 3, 2, 16), 0);
+	assert_int_equal(send_queue_init(&queue, NULL, 3, 2, 16), 0);
 	assert_int_equal(queue.slots, 4);
 	queue.posted = queue.next = queue.retired = UINT32_MAX - 1; /* cursors wrap */
 	for (uint64_t i = 0; i < 4; i++) {
@@ -45,7 +46,7 @@ static void test_inline_bytes_stay_where_they_are(void **state)
 	struct send_queue queue;
 
 	(void)state;
-	assert_int_equal(send_queue_init(&queue, 2, 1, 5), 0);
+	assert_int_equal(send_queue_init(&queue, NULL, 2, 1, 5), 0);
 	send_queue_push(&queue, &wqe, NULL, bytes);
 	assert_ptr_equal(send_queue_at(&queue, 0)->inline_bytes, bytes);
 	assert_int_equal(send_queue_at(&queue, 0)->datagram.remote_qpn, 7);
@@ -62,7 +63,7 @@ static void test_what_does_not_fit_has_no_operation(void **state)
 	struct send_queue queue;
 
 	(void)state;
-	assert_int_equal(send_queue_init(&queue, 2, 1, 5), 0);
+	assert_int_equal(send_queue_init(&queue, NULL, 2, 1, 5), 0);
 	send_queue_push(&queue, &inline_work, NULL, (const uint8_t *)"abcdef");
 	send_queue_push(&queue, &sge_work, sges, NULL);
 	for (uint32_t i = 0; i < 2; i++)
@@ -71,12 +72,95 @@ static void test_what_does_not_fit_has_no_operation(void **state)
 	send_queue_fini(&queue);
 }
 
+/* Adds WQE `number`, whose second SGE says so too. */
+static void push_number(struct send_queue *queue, uint64_t number)
+{
+	const struct send_wqe wqe = {.wr_id = number, .opcode = RNIC_WR_SEND, .sge_count = 2};
+	const struct rnic_sge sges[2] = {{1, 2, 3}, {number, 5, 6}};
+
+	send_queue_push(queue, &wqe, sges, NULL);
+}
+
+static void assert_numbers(const struct send_queue *queue, uint64_t first)
+{
+	for (uint32_t i = queue->retired; i != queue->posted; i++, first++) {
+		assert_int_equal(send_queue_at(queue, i)->wr_id, first);
+		assert_int_equal(send_queue_sges(queue, i)[1].address, first);
+	}
+}
+
+static void test_a_full_queue_borrows_a_room(void **state)
+{
+	struct send_rooms rooms;
+	struct send_queue queue;
+
+	(void)state;
+	assert_int_equal(send_rooms_init(&rooms), 0);
+	assert_int_equal(send_queue_init(&queue, &rooms, 100, 2, 0), 0);
+	assert_int_equal(queue.slots, LIMIT_SEND_OWN_WQES);
+	queue.posted = queue.next = queue.retired = UINT32_MAX - 20; /* cursors wrap */
+	for (uint64_t i = 0; i < 128; i++) {
+		assert_int_equal(send_queue_space(&queue), 128 - i);
+		push_number(&queue, i);
+		assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS - (i >= LIMIT_SEND_OWN_WQES));
+		assert_numbers(&queue, 0);
+	}
+	assert_int_equal(send_queue_space(&queue), 0);
+	for (uint64_t i = 0; i < 127; i++) {
+		send_queue_retire(&queue);
+		assert_numbers(&queue, i + 1);
+	}
+	assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS - 1);
+	send_queue_retire(&queue);
+	assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS);
+	assert_int_equal(queue.slots, LIMIT_SEND_OWN_WQES);
+	send_queue_fini(&queue);
+	send_rooms_fini(&rooms);
+}
+
+static void test_without_a_room_a_queue_has_its_own_slots(void **state)
+{
+	struct send_rooms rooms;
+	struct send_queue queue;
+
+	(void)state;
+	assert_int_equal(send_rooms_init(&rooms), 0);
+	assert_int_equal(send_queue_init(&queue, &rooms, 64, 2, 0), 0);
+	for (uint32_t i = 0; i < LIMIT_SEND_ROOMS; i++)
+		send_rooms_borrow(&rooms);
+	for (uint64_t i = 0; i < LIMIT_SEND_OWN_WQES; i++) {
+		assert_int_equal(send_queue_space(&queue), LIMIT_SEND_OWN_WQES - i);
+		push_number(&queue, i);
+	}
+	assert_int_equal(send_queue_space(&queue), 0);
+	send_rooms_give_back(&rooms, 3);
+	assert_int_equal(send_queue_space(&queue), 64 - LIMIT_SEND_OWN_WQES);
+	push_number(&queue, LIMIT_SEND_OWN_WQES);
+	assert_numbers(&queue, 0);
+	send_queue_clear(&queue); /* and gives the room back */
+	for (uint16_t i = 0; i < LIMIT_SEND_ROOMS - 1; i++)
+		send_rooms_give_back(&rooms, i);
+	send_queue_fini(&queue);
+	send_rooms_fini(&rooms);
+}
+
+static void test_slots_of_rooms(void **state)
+{
+	(void)state;
+	assert_int_equal(send_rooms_slots(17, 1), 32);
+	assert_int_equal(send_rooms_slots(128, 1), 128);
+	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 1), LIMIT_SEND_ROOM_WQES);
+	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 0), LIMIT_SEND_ROOM_WQES);
+	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 5), 256);
+	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, LIMIT_SGES), 64);
+}
+
 static void test_empty_depth(void **state)
 {
 	struct send_queue queue;
 
 	(void)state;
-	assert_int_equal(send_queue_init(&queue, 0, 0, 0), 0);
+	assert_int_equal(send_queue_init(&queue, NULL, 0, 0, 0), 0);
 	assert_int_equal(send_queue_space(&queue), 0);
 	send_queue_fini(&queue);
 }
@@ -122,6 +206,9 @@ int main(void)
 		cmocka_unit_test(test_space_and_order),
 		cmocka_unit_test(test_inline_bytes_stay_where_they_are),
 		cmocka_unit_test(test_what_does_not_fit_has_no_operation),
+		cmocka_unit_test(test_a_full_queue_borrows_a_room),
+		cmocka_unit_test(test_without_a_room_a_queue_has_its_own_slots),
+		cmocka_unit_test(test_slots_of_rooms),
 		cmocka_unit_test(test_empty_depth),
 		cmocka_unit_test(test_kinds),
 	};

@@ -2,6 +2,7 @@
 #include "engine/objects/send_queue.h"
 
 #include "base/bits.h"
+#include "engine/engine_limits.h"
 #include "engine/objects/ah.h"
 
 #include <assert.h>
@@ -16,17 +17,27 @@ _Static_assert(offsetof(struct send_wqe, inline_bytes) == offsetof(struct send_w
 			       sizeof(((struct send_wqe *)0)->datagram.ah),
 	       "inline data leaves a datagram's addressee alone");
 
-int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, uint32_t inline_max)
+_Static_assert(LIMIT_WR_DEPTH <= 1 << 15 && LIMIT_SGES <= UINT16_MAX &&
+		       LIMIT_INLINE_BYTES <= UINT16_MAX,
+	       "struct send_queue has 16 bits for each");
+
+int send_queue_init(struct send_queue *queue, struct send_rooms *rooms, uint32_t depth,
+		    uint32_t sge_max, uint32_t inline_max)
 {
-	uint32_t slots = depth == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(depth);
+	const bool may_borrow = rooms != NULL && depth > LIMIT_SEND_OWN_WQES;
+	const uint32_t own = may_borrow ? LIMIT_SEND_OWN_WQES : depth;
+	const uint32_t slots = own == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(own);
 
 	/* At least one byte each: a request for none may be answered by NULL. */
 	*queue = (struct send_queue){
 		.wqes = calloc((size_t)slots + 1, sizeof(*queue->wqes)),
 		.sges = calloc((size_t)slots * sge_max + 1, sizeof(*queue->sges)),
-		.slots = slots,
-		.sge_stride = sge_max,
-		.inline_max = inline_max,
+		.rooms = rooms,
+		.slots = (uint16_t)slots,
+		.other_slots = may_borrow ? send_rooms_slots(depth, sge_max) : 0,
+		.sge_stride = (uint16_t)sge_max,
+		.inline_max = (uint16_t)inline_max,
+		.room = SEND_QUEUE_NO_ROOM,
 	};
 	if (queue->wqes == NULL || queue->sges == NULL) {
 		send_queue_fini(queue);
@@ -37,12 +48,53 @@ int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max, 
 
 int send_queue_init_paths(struct send_queue *queue)
 {
+	assert(queue->other_slots == 0);
 	queue->paths = calloc((size_t)queue->slots + 1, sizeof(*queue->paths));
 	return queue->paths != NULL ? 0 : -ENOMEM;
 }
 
+/* Exchanges the queue's slots and those that lie in its room. */
+static void send_queue_swap_slots(struct send_queue *queue)
+{
+	struct send_room *room = &queue->rooms->rooms[queue->room];
+	const struct send_room others = *room;
+	const uint16_t slots = queue->slots;
+
+	*room = (struct send_room){.wqes = queue->wqes, .sges = queue->sges};
+	queue->wqes = others.wqes;
+	queue->sges = others.sges;
+	queue->slots = queue->other_slots;
+	queue->other_slots = slots;
+}
+
+/* Moves the WQEs, which fill all slots, to a room. */
+static void send_queue_borrow(struct send_queue *queue)
+{
+	struct send_queue before = *queue;
+
+	queue->room = send_rooms_borrow(queue->rooms);
+	send_queue_swap_slots(queue);
+	for (uint32_t i = before.retired; i != before.posted; i++) {
+		*send_queue_at(queue, i) = *send_queue_at(&before, i);
+		memcpy(send_queue_sges(queue, i), send_queue_sges(&before, i),
+		       queue->sge_stride * sizeof(*queue->sges));
+	}
+}
+
+/* Gives a borrowed room back; the queue is empty. */
+static void send_queue_leave_room(struct send_queue *queue)
+{
+	if (queue->room == SEND_QUEUE_NO_ROOM)
+		return;
+	send_queue_swap_slots(queue);
+	send_rooms_give_back(queue->rooms, queue->room);
+	queue->room = SEND_QUEUE_NO_ROOM;
+}
+
 void send_queue_fini(struct send_queue *queue)
 {
+	if (queue->rooms != NULL)
+		send_queue_leave_room(queue);
 	free(queue->paths);
 	free(queue->wqes);
 	free(queue->sges);
@@ -51,9 +103,22 @@ void send_queue_fini(struct send_queue *queue)
 
 void send_queue_clear(struct send_queue *queue)
 {
+	send_queue_leave_room(queue);
 	queue->posted = 0;
 	queue->next = 0;
 	queue->retired = 0;
+	queue->is_awaited = false;
+}
+
+void send_queue_retire(struct send_queue *queue)
+{
+	assert(queue->retired != queue->posted);
+	/* It may end before it was started. */
+	if (queue->next == queue->retired)
+		queue->next++;
+	queue->retired++;
+	if (queue->retired == queue->posted)
+		send_queue_leave_room(queue);
 }
 
 static bool send_queue_fits(const struct send_queue *queue, const struct send_wqe *wqe)
@@ -74,9 +139,12 @@ static void send_queue_copy_sges(struct send_queue *queue, struct send_wqe *slot
 void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 		     const struct rnic_sge *sges, const uint8_t *inline_bytes)
 {
-	struct send_wqe *slot = send_queue_at(queue, queue->posted);
+	struct send_wqe *slot;
 
 	assert(send_queue_space(queue) > 0);
+	if (queue->posted - queue->retired == queue->slots)
+		send_queue_borrow(queue);
+	slot = send_queue_at(queue, queue->posted);
 	*slot = *wqe;
 	if (!send_queue_fits(queue, wqe))
 		slot->opcode = RNIC_WR_OPCODE_COUNT;

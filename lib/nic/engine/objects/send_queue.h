@@ -8,90 +8,50 @@
  * [retired, next): started, on the wire; [next, posted): waiting. An acknowledgement stands for all
  * packets before it, so that the oldest WQE is always the next to complete. WQEs leave in order,
  * each with exactly one completion (or none, when unsignaled and successful).
+ *
+ * The array has few slots, and as many as the client asked for while the queue has borrowed a room
+ * (send_rooms.h). WQEs for which there is no slot stay in the client's ring.
  */
 #ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 #define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 
-#include "base/operation.h"
 #include "base/verbs_types.h"
-#include "wire/psn.h"
+#include "engine/objects/send_rooms.h"
+#include "engine/objects/send_wqe.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ah;
-
-/* What WQE fetch hands over, and what the requester keeps. One cache line. */
-struct send_wqe {
-	uint64_t wr_id;
-	uint64_t remote_address;
-	union {
-		struct { /* atomics */
-			uint64_t compare;
-			uint64_t swap_or_add;
-		};
-		struct { /* BIND_MW: remote_address, rkey (the new one) and immediate (the
-			    region's lkey) are the others */
-			uint64_t length;
-			uint32_t access; /* enum rnic_access */
-		} bind;
-		struct {
-			uint32_t length;
-			uint32_t type; /* enum rnic_flush_type */
-		} flush;
-		struct {
-			const struct ah *ah; /* good until it is pushed; NULL: there is none */
-			uint32_t remote_qpn;
-			uint32_t remote_qkey;
-		} datagram;
-		/* With RNIC_SEND_INLINE, once the WQE is pushed: in the place of `ah`, which was
-		 * copied. */
-		const uint8_t *inline_bytes;
-	};
-	uint32_t rkey;
-	uint32_t immediate; /* host order, or the rkey to invalidate */
-	uint32_t length;    /* bytes inline, or of the SGEs; of the message once it is started */
-	uint8_t opcode;	    /* enum rnic_wr_opcode */
-	uint8_t flags;	    /* enum rnic_send_flag; SIGNALED is set when the QP signals all */
-	uint8_t sge_count;
-	uint8_t reserved;
-	/* The engine's from here on, good once the entry is started. */
-	struct rnic_psn psn; /* of its first packet */
-	uint32_t packets;    /* PSNs it takes, READ responses included */
-	uint32_t srqn;	     /* XRC: the peer's SRQ; WQE fetch's too */
-	uint32_t reserved_word;
-};
+#define SEND_QUEUE_NO_ROOM UINT16_MAX
 
 struct send_queue {
 	struct send_wqe *wqes;
 	struct rnic_sge *sges;	 /* slots * sge_stride */
 	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
-	uint32_t slots;		 /* a power of two, or 0 */
-	uint32_t sge_stride;
-	uint32_t inline_max;
+	struct send_rooms *rooms;
+	uint16_t slots;	      /* a power of two, or 0 */
+	uint16_t other_slots; /* with a room, or while there is one, without; 0: never a room */
+	uint16_t sge_stride;
+	uint16_t inline_max;
+	uint16_t room;	 /* the number of the borrowed room, or SEND_QUEUE_NO_ROOM */
+	bool is_awaited; /* the sink waits for a slot: see engine_sink.send_room */
 	uint32_t posted;
 	uint32_t next;
 	uint32_t retired;
 };
 
-/* The operation of `wqe`; an operation of no service when the opcode is unknown. Never NULL. */
-static inline const struct rnic_wr_operation *wqe_operation(const struct send_wqe *wqe)
-{
-	return rnic_wr_operation(wqe->opcode);
-}
-
-/* How many packets `psn` lies behind the first of `work`, which is started: 0 .. 2^24 - 1. */
-static inline uint32_t wqe_packet_index(const struct send_wqe *wqe, struct rnic_psn psn)
-{
-	return (psn.value - wqe->psn.value) & RNIC_PSN_MASK;
-}
-
-/* Makes room for `depth` WQEs. WQEs touch the memory as they come. -ENOMEM. */
-int send_queue_init(struct send_queue *queue, uint32_t depth, uint32_t sge_max,
-		    uint32_t inline_max);
+/*
+ * Makes a queue of `depth` WQEs, which borrows from `rooms` or, with NULL, has slots for all. WQEs
+ * touch the memory as they come. -ENOMEM.
+ */
+int send_queue_init(struct send_queue *queue, struct send_rooms *rooms, uint32_t depth,
+		    uint32_t sge_max, uint32_t inline_max);
 void send_queue_fini(struct send_queue *queue);
 
-/* Makes room for the path of each entry's address handle: UD. -ENOMEM; fini frees it. */
+/*
+ * Makes room for the path of each entry's address handle: UD, whose queue has slots for all, for
+ * the queue takes all WQEs before an address handle ends. -ENOMEM; fini frees it.
+ */
 int send_queue_init_paths(struct send_queue *queue);
 
 /* Forgets all WQEs without completions: the QP goes to RESET. */
@@ -106,24 +66,35 @@ void send_queue_clear(struct send_queue *queue);
 void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 		     const struct rnic_sge *sges, const uint8_t *inline_bytes);
 
+/* The oldest WQE has completed. Gives a borrowed room back with the last one. */
+void send_queue_retire(struct send_queue *queue);
+
+static inline bool send_queue_can_borrow(const struct send_queue *queue)
+{
+	return queue->other_slots > queue->slots && send_rooms_has_free(queue->rooms);
+}
+
+/* How many WQEs may be added now. Other queues may take the room that there is. */
 static inline uint32_t send_queue_space(const struct send_queue *queue)
 {
-	return queue->slots - (queue->posted - queue->retired);
+	const uint32_t held = queue->posted - queue->retired;
+
+	return (send_queue_can_borrow(queue) ? queue->other_slots : queue->slots) - held;
 }
 
 static inline struct send_wqe *send_queue_at(const struct send_queue *queue, uint32_t index)
 {
-	return &queue->wqes[index & (queue->slots - 1)];
+	return &queue->wqes[index & (queue->slots - 1U)];
 }
 
 static inline struct rnic_sge *send_queue_sges(const struct send_queue *queue, uint32_t index)
 {
-	return &queue->sges[(uint64_t)(index & (queue->slots - 1)) * queue->sge_stride];
+	return &queue->sges[(uint64_t)(index & (queue->slots - 1U)) * queue->sge_stride];
 }
 
 static inline struct rnic_path *send_queue_path(const struct send_queue *queue, uint32_t index)
 {
-	return &queue->paths[index & (queue->slots - 1)];
+	return &queue->paths[index & (queue->slots - 1U)];
 }
 
 #endif

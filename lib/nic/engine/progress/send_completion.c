@@ -4,8 +4,6 @@
 #include "engine/objects/placement.h"
 #include "engine/qp_state.h"
 
-#include <assert.h>
-
 /* Takes the oldest WQE off the queue and reports a completion, unless the WQE succeeded unsignaled.
  */
 static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_status status,
@@ -26,11 +24,11 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
 	};
 
-	assert(queue->retired != queue->posted);
-	/* It may end before it was started. */
-	if (queue->next == queue->retired)
-		queue->next++;
-	queue->retired++;
+	send_queue_retire(queue);
+	if (queue->is_awaited) {
+		queue->is_awaited = false;
+		engine->config.sink->send_room(engine->config.sink_context, qp);
+	}
 	placement_cqe(engine, qp->send_cq, &cqe);
 }
 

@@ -66,7 +66,8 @@ static uint32_t receive_sges(const struct qp *qp)
 static int init_queues(struct qp *qp)
 {
 	const struct rnic_qp_capacities *capacities = &qp->capacities;
-	int error = send_queue_init(&qp->send_queue, capacities->max_send_wr,
+	struct send_rooms *rooms = qp->type == RNIC_QP_TYPE_UD ? NULL : &qp->engine->send_rooms;
+	int error = send_queue_init(&qp->send_queue, rooms, capacities->max_send_wr,
 				    capacities->max_send_sge, capacities->max_inline_bytes);
 
 	if (error != 0)
@@ -459,6 +460,11 @@ void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_s
 		send_completion_flush(qp->engine, qp);
 	else if (qp->state == RNIC_QP_STATE_RTS)
 		ready_list_add(qp);
+}
+
+void qp_await_send_room(struct qp *qp)
+{
+	qp->send_queue.is_awaited = true;
 }
 
 void qp_flush_receives(struct qp *qp)

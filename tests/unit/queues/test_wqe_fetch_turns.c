@@ -19,7 +19,8 @@
 
 #include <unistd.h>
 
-#define QPS 3
+#define QPS   3
+#define SENDS 64
 
 /* A session with queue pairs of the deepest receive rings, and a CQ for all their entries. */
 struct fixture {
@@ -52,7 +53,10 @@ static struct session_qp *create_qp(struct fixture *f, struct rnic_handle pd, st
 		.send_cq = cq,
 		.recv_cq = cq,
 		.type = RNIC_QP_TYPE_RC,
-		.capacities = {.max_recv_wr = LIMIT_WR_DEPTH, .max_recv_sge = 1},
+		.capacities = {.max_send_wr = SENDS,
+			       .max_send_sge = 1,
+			       .max_recv_wr = LIMIT_WR_DEPTH,
+			       .max_recv_sge = 1},
 	};
 	assert_int_equal(ctl_create_qp(&f->call), 0);
 	close_fds(f->call.reply_fds, f->call.reply_fd_count);
@@ -152,10 +156,48 @@ static void test_turns_are_short(void **state)
 	assert_false(f->session->is_broken);
 }
 
+static void post_sends(struct session_qp *qp)
+{
+	struct rnic_queues_region *region = qp->region.address;
+
+	rnic_index_publish(&region->send_producer, SENDS);
+	wqe_fetch_schedule(qp);
+}
+
+/*
+ * A QP for which there is no more room costs the turns nothing, and goes on when it has room. All
+ * that is posted shows in a listing.
+ */
+static void test_a_full_send_queue_waits(void **state)
+{
+	const struct rnic_qp_attributes error = {.state = RNIC_QP_STATE_ERR};
+	struct fixture *f = *state;
+	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_qp *qp = f->qps[0];
+
+	for (uint32_t i = 0; i < LIMIT_SEND_ROOMS; i++)
+		send_rooms_borrow(&f->engine.send_rooms);
+	post_sends(qp);
+	assert_int_equal(session_turn_take_work(sessions), LIMIT_SEND_OWN_WQES);
+	assert_false(session_turn_has_work(sessions));
+	assert_int_equal(session_turn_take_work(sessions), 0);
+	assert_int_equal(wqe_fetch_waiting_sends(qp), SENDS - LIMIT_SEND_OWN_WQES);
+
+	assert_int_equal(qp_modify(qp->qp, &error, RNIC_QP_ATTR_STATE), 0);
+	assert_int_equal(entries_flushed(f), LIMIT_SEND_OWN_WQES);
+	assert_true(session_turn_has_work(sessions));
+	assert_int_equal(session_turn_take_work(sessions), SENDS - LIMIT_SEND_OWN_WQES);
+	assert_int_equal(entries_flushed(f), SENDS);
+	assert_int_equal(wqe_fetch_waiting_sends(qp), 0);
+	for (uint16_t i = 0; i < LIMIT_SEND_ROOMS; i++)
+		send_rooms_give_back(&f->engine.send_rooms, i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_turns_are_short, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_full_send_queue_waits, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
