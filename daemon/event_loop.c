@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "base/wake_timer.h"
+#include "base/yield.h"
 #include "common/request_turn.h"
 #include "control/control_plane.h"
 #include "holders.h"
@@ -14,9 +16,11 @@
 #include <unistd.h>
 
 #define LOOP_WATCHES_MAX 64
+#define LOOP_AWAKE_NS	 (100 * RNIC_NS_PER_US) /* of polling after work, before the loop sleeps */
 
 struct event_loop {
 	struct control_plane *control;
+	enum poll_mode poll;
 	uint64_t exit_when_idle_ns;
 	struct ev_loop *events;
 	ev_io clients; /* epoll instance of the control connections */
@@ -28,6 +32,8 @@ struct event_loop {
 	ev_signal terminate;
 	ev_signal interrupt;
 	struct wake_timer wake_timer;
+	struct rnic_yield_backoff backoff;
+	uint64_t active_ns;	/* time of the last turn with work */
 	uint64_t idle_since_ns; /* time when a client last existed */
 	bool has_requests;	/* control connections may have requests, or be new */
 	bool is_stopping;
@@ -131,13 +137,15 @@ static void loop_watch_all(struct event_loop *loop)
 	backplane_watch(&loop->control->backplane, loop_watch_plugged, loop);
 }
 
-struct event_loop *event_loop_create(struct control_plane *control, uint64_t exit_when_idle_ns)
+struct event_loop *event_loop_create(struct control_plane *control, enum poll_mode poll,
+				     uint64_t exit_when_idle_ns)
 {
 	struct event_loop *loop = calloc(1, sizeof(*loop));
 
 	if (loop == NULL)
 		return NULL;
 	loop->control = control;
+	loop->poll = poll;
 	loop->exit_when_idle_ns = exit_when_idle_ns;
 	if (wake_timer_open(&loop->wake_timer) != 0)
 		goto free_loop;
@@ -198,6 +206,17 @@ static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
+/*
+ * To wake the loop takes a program that asks longer than the answer does. Where all devices are
+ * inside programs, nobody but those programs needs the processors.
+ */
+static bool loop_may_poll(const struct event_loop *loop, uint64_t now_ns)
+{
+	return loop->poll == POLL_ADAPTIVE && now_ns - loop->active_ns < LOOP_AWAKE_NS &&
+	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns) &&
+	       device_set_is_all_programs(&loop->control->backplane.devices);
+}
+
 /* Sleeps until something arrives or is due. */
 static void loop_sleep(struct event_loop *loop, uint64_t now_ns)
 {
@@ -243,14 +262,20 @@ void event_loop_run(struct event_loop *loop)
 
 		was_busy = loop_serve(loop) || was_busy;
 		control_plane_report(loop->control, now_ns);
+		if (was_busy)
+			loop->active_ns = now_ns;
 		if (was_busy && has_looked) {
 			has_looked = false;
 			continue;
 		}
-		if (was_busy)
-			ev_run(loop->events, EVRUN_NOWAIT);
-		else
-			loop_sleep(loop, now_ns);
 		has_looked = true;
+		if (was_busy) {
+			ev_run(loop->events, EVRUN_NOWAIT);
+		} else if (loop_may_poll(loop, now_ns)) {
+			yield_and_note(&loop->backoff);
+			ev_run(loop->events, EVRUN_NOWAIT);
+		} else {
+			loop_sleep(loop, now_ns);
+		}
 	}
 }

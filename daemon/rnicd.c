@@ -93,7 +93,8 @@ static void rnicd_announce(const struct rnicd_options *options, const struct con
 
 static int rnicd_run(const struct rnicd_options *options, struct control_plane *control)
 {
-	struct event_loop *loop = event_loop_create(control, options->exit_when_idle_ns);
+	struct event_loop *loop =
+		event_loop_create(control, options->poll, options->exit_when_idle_ns);
 
 	if (loop == NULL) {
 		log_error("cannot make the event loop");

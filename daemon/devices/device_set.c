@@ -469,6 +469,20 @@ struct card_objects device_set_objects(const struct device_set *set)
 	return objects;
 }
 
+bool device_set_is_all_programs(const struct device_set *set)
+{
+	const struct list *node;
+
+	list_for_each (node, &set->processes) {
+		const struct device_child *process =
+			list_entry(node, const struct device_child, node);
+
+		if (!process->is_program && process->references > 0)
+			return false;
+	}
+	return true;
+}
+
 void device_set_end_idle(struct device_set *set)
 {
 	struct list *node;
