@@ -90,21 +90,22 @@ static unsigned request_fds(size_t i)
 
 static struct message request_of(size_t i)
 {
-	return (struct message){
-		.header = {
-			.magic = RNIC_CTL_MAGIC,
-			.version = operations[i].operation == RNIC_CTL_HELLO ? 0 : 2,
-			.operation = operations[i].operation,
-			.request_id = 77,
-			.bytes = 24 + operations[i].request_bytes,
-		}};
+	return (struct message){.header = {
+					.magic = RNIC_CTL_MAGIC,
+					.version = operations[i].operation == RNIC_CTL_HELLO
+							   ? 0
+							   : RNIC_CTL_VERSION_MAX,
+					.operation = operations[i].operation,
+					.request_id = 77,
+					.bytes = 24 + operations[i].request_bytes,
+				}};
 }
 
 static struct message reply_of(size_t i)
 {
 	return (struct message){.header = {
 					.magic = RNIC_CTL_MAGIC,
-					.version = 2,
+					.version = RNIC_CTL_VERSION_MAX,
 					.operation = operations[i].operation,
 					.request_id = 77,
 					.bytes = 24 + operations[i].reply_bytes,
@@ -184,7 +185,7 @@ static void test_request_refuses(void **state)
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 
 	request = request_of(0);
-	request.header.version = 2;
+	request.header.version = RNIC_CTL_VERSION_MAX;
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 
 	request = request_of(4);
