@@ -118,10 +118,21 @@ static void contexts_remove(const struct rnic_context *context)
 	pthread_mutex_unlock(&contexts_lock);
 }
 
+static bool is_client_written(enum rnic_region_kind kind)
+{
+	return kind == RNIC_REGION_SESSION || kind == RNIC_REGION_QUEUES || kind == RNIC_REGION_SRQ;
+}
+
+static bool is_header_right(const struct rnic_region_header *header, enum rnic_region_kind kind,
+			    uint64_t bytes)
+{
+	return header->magic == RNIC_REGION_MAGIC && header->version == RNIC_SHM_VERSION &&
+	       header->kind == kind && header->bytes >= bytes;
+}
+
 int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region)
 {
-	const bool ours_to_write = kind == RNIC_REGION_SESSION || kind == RNIC_REGION_QUEUES;
-	const struct rnic_region_header *header;
+	const int rights = is_client_written(kind) ? PROT_READ | PROT_WRITE : PROT_READ;
 	struct stat status;
 	void *mapped;
 
@@ -129,13 +140,10 @@ int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **r
 		return -errno;
 	if (status.st_size < 0 || (uint64_t)status.st_size < bytes)
 		return -EIO;
-	mapped = mmap(NULL, bytes, ours_to_write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-		      fd, 0);
+	mapped = mmap(NULL, bytes, rights, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
 		return -errno;
-	header = mapped;
-	if (header->magic != RNIC_REGION_MAGIC || header->version != RNIC_SHM_VERSION ||
-	    header->kind != kind || header->bytes < bytes) {
+	if (rnic_region_has_header(kind) && !is_header_right(mapped, kind, bytes)) {
 		munmap(mapped, bytes);
 		return -EIO;
 	}

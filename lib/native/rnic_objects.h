@@ -125,7 +125,7 @@ struct rnic_cq {
 /* The producing half of a work queue. */
 struct rnic_work_queue {
 	struct rnic_spinlock lock; /* guards all but the counts of entries given back */
-	struct rnic_shared_index *shared_producer;
+	_Atomic uint32_t *shared_producer;
 	uint8_t *entries;
 	uint8_t *side;
 	uint32_t side_stride_bytes;
@@ -149,7 +149,7 @@ struct rnic_srq {
 	struct rnic_handle handle;
 	uint32_t number;
 	struct rnic_work_queue recv;
-	struct rnic_queues_region *region;
+	struct rnic_srq_region *region;
 	uint64_t region_bytes;
 	void *user;
 	struct rnic_event_count async_events;
@@ -164,7 +164,7 @@ struct rnic_qp {
 	struct rnic_work_queue send;
 	struct rnic_work_queue recv;
 	uint32_t max_inline_bytes;
-	struct rnic_queues_region *region;
+	void *region; /* of the queues; an XRC target that was opened has none */
 	uint64_t region_bytes;
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
@@ -177,9 +177,9 @@ struct rnic_qp {
 /* Makes an empty queue, which lies nowhere yet. */
 void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge);
 
-/* Says where the queue lies in a mapped region; `producer` is its word there. Under its lock. */
+/* Says where the queue lies in a mapped region, and which word is its index. Under its lock. */
 void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
-			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			   const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 			   uint32_t depth);
 
 /*
@@ -233,8 +233,9 @@ void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kin
 		       bool is_awaited);
 
 /*
- * Maps a region that the daemon made and checks that it is one of `kind` with at least `bytes`
- * bytes. The descriptor stays the caller's. -EIO: it is not.
+ * Maps a region that the daemon made, and checks that it has at least `bytes` bytes, and that its
+ * header, if the kind has one, says so and names the kind. The descriptor stays the caller's.
+ * -EIO: it is another region, or one of another version.
  */
 int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region);
 void rnic_region_unmap(const void *region, uint64_t bytes);

@@ -10,7 +10,7 @@
 
 static uint32_t published(const struct rnic_work_queue *queue)
 {
-	return atomic_load_explicit(&queue->shared_producer->value, memory_order_relaxed);
+	return atomic_load_explicit(queue->shared_producer, memory_order_relaxed);
 }
 
 /* (D) of shm/ring.h: acquire, so that a slot is written again only after it was given back. */
@@ -237,7 +237,7 @@ void rnic_send_end(struct rnic_qp *qp)
 	const bool any = qp->send.producer != published(&qp->send);
 
 	if (any)
-		rnic_index_publish(qp->send.shared_producer, qp->send.producer);
+		rnic_word_publish(qp->send.shared_producer, qp->send.producer);
 	rnic_spinlock_unlock(&qp->send.lock);
 	if (any)
 		rnic_context_ring(qp->context, RNIC_DOORBELL_SEND, qp->handle.slot,
@@ -255,7 +255,7 @@ static void post_end_receives(struct rnic_qp *qp)
 	const bool any = qp->recv.producer != published(&qp->recv);
 
 	if (any)
-		rnic_index_publish_then_look(qp->recv.shared_producer, qp->recv.producer);
+		rnic_word_publish_then_look(qp->recv.shared_producer, qp->recv.producer);
 	rnic_spinlock_unlock(&qp->recv.lock);
 	if (!any)
 		return;
@@ -273,7 +273,7 @@ void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq)
 		return;
 	}
 	if (srq->recv.producer != published(&srq->recv))
-		rnic_index_publish(srq->recv.shared_producer, srq->recv.producer);
+		rnic_word_publish(srq->recv.shared_producer, srq->recv.producer);
 	rnic_spinlock_unlock(&srq->recv.lock);
 }
 

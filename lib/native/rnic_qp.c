@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
-			   const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+			   const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 			   uint32_t depth)
 {
 	queue->shared_producer = producer;
@@ -32,6 +32,7 @@ void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
 /* Maps the queues that the daemon granted. */
 static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *granted, int fd)
 {
+	struct rnic_qp_control *control = &qp->context->session->qps[qp->handle.slot];
 	struct rnic_queues_plan plan;
 	void *region;
 	int error;
@@ -45,10 +46,10 @@ static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *gra
 	qp->region_bytes = plan.region_bytes;
 	qp->max_inline_bytes = granted->max_inline_bytes;
 	rnic_work_queue_init(&qp->send, granted->max_send_sge);
-	rnic_work_queue_place(&qp->send, region, &plan.send, &qp->region->send_producer,
+	rnic_work_queue_place(&qp->send, region, &plan.send, &control->send_producer,
 			      granted->max_send_wr);
 	rnic_work_queue_init(&qp->recv, granted->max_recv_sge);
-	rnic_work_queue_place(&qp->recv, region, &plan.recv, &qp->region->recv_producer,
+	rnic_work_queue_place(&qp->recv, region, &plan.recv, &control->recv_producer,
 			      granted->max_recv_wr);
 	return 0;
 }
@@ -214,7 +215,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	return 0;
 }
 
-/* Both sides forget all posted work alike (shm/wqe.h). */
+/* Both sides forget all posted work alike (shm/region.h). */
 static void forget_posted(struct rnic_work_queue *queue)
 {
 	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);

@@ -19,13 +19,13 @@ static int srq_adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes
 
 	if (rnic_srq_plan(granted, &plan) != 0)
 		return -EIO;
-	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
+	error = rnic_region_map(fd, RNIC_REGION_SRQ, plan.region_bytes, &region);
 	if (error != 0)
 		return error;
 	rnic_region_unmap(srq->region, srq->region_bytes);
 	srq->region = region;
 	srq->region_bytes = plan.region_bytes;
-	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer,
+	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer.value,
 			      granted->max_wr);
 	srq->recv.consumer = &srq->region->srq_consumer;
 	return 0;

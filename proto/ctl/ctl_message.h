@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 #define RNIC_CTL_MAGIC		   UINT32_C(0x6c746372) /* "rctl" in a hex dump */
-#define RNIC_CTL_VERSION_MIN	   2
-#define RNIC_CTL_VERSION_MAX	   2
+#define RNIC_CTL_VERSION_MIN	   3
+#define RNIC_CTL_VERSION_MAX	   3
 #define RNIC_CTL_MESSAGE_BYTES	   8192 /* no message is longer */
 #define RNIC_CTL_FDS_MAX	   4
 #define RNIC_CTL_TEXT_BYTES	   160

@@ -30,7 +30,12 @@ RNIC_AT(struct rnic_cq_control, consumer, 0);
 RNIC_AT(struct rnic_cq_control, armed, 4);
 RNIC_AT(struct rnic_cq_control, reserved, 8);
 
-RNIC_SIZE(struct rnic_session_region, 1065280);
+RNIC_SIZE(struct rnic_qp_control, 64);
+RNIC_AT(struct rnic_qp_control, send_producer, 0);
+RNIC_AT(struct rnic_qp_control, recv_producer, 4);
+RNIC_AT(struct rnic_qp_control, reserved, 8);
+
+RNIC_SIZE(struct rnic_session_region, 2113856);
 RNIC_AT(struct rnic_session_region, header, 0);
 RNIC_AT(struct rnic_session_region, doorbell_producer, 64);
 RNIC_AT(struct rnic_session_region, doorbells_lost, 128);
@@ -38,6 +43,7 @@ RNIC_AT(struct rnic_session_region, need_wakeup, 192);
 RNIC_AT(struct rnic_session_region, poll_waits, 256);
 RNIC_AT(struct rnic_session_region, doorbells, 320);
 RNIC_AT(struct rnic_session_region, cqs, 16704);
+RNIC_AT(struct rnic_session_region, qps, 1065280);
 
 RNIC_SIZE(struct rnic_status_region, 16576);
 RNIC_AT(struct rnic_status_region, header, 0);
@@ -74,11 +80,10 @@ RNIC_AT(struct rnic_recv_wqe, sge_count, 8);
 RNIC_AT(struct rnic_recv_wqe, reserved, 12);
 RNIC_AT(struct rnic_recv_wqe, sge, 16);
 
-RNIC_SIZE(struct rnic_queues_region, 192);
-RNIC_AT(struct rnic_queues_region, header, 0);
-RNIC_AT(struct rnic_queues_region, send_producer, 64);
-RNIC_AT(struct rnic_queues_region, srq_consumer, 64);
-RNIC_AT(struct rnic_queues_region, recv_producer, 128);
+RNIC_SIZE(struct rnic_srq_region, 192);
+RNIC_AT(struct rnic_srq_region, header, 0);
+RNIC_AT(struct rnic_srq_region, srq_consumer, 64);
+RNIC_AT(struct rnic_srq_region, recv_producer, 128);
 
 RNIC_SIZE(struct rnic_cqe, 32);
 RNIC_AT(struct rnic_cqe, wr_id, 0);
@@ -130,10 +135,11 @@ static uint64_t plan_side(struct rnic_queue_plan *plan, uint32_t stride_bytes, u
 	return rnic_round_up(offset + (uint64_t)plan->slots * plan->side_stride_bytes, PAGE_BYTES);
 }
 
-int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan)
+/* Lays out the queues behind a head of `offset` bytes. */
+static int plan_queues(const struct rnic_qp_capacities *capacities, uint64_t offset,
+		       struct rnic_queues_plan *plan)
 {
 	struct rnic_queues_plan planned;
-	uint64_t offset = sizeof(struct rnic_queues_region);
 
 	if (capacities->max_send_wr > RNIC_WR_DEPTH_MAX ||
 	    capacities->max_recv_wr > RNIC_WR_DEPTH_MAX ||
@@ -151,10 +157,16 @@ int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_qu
 			   side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
 			   offset);
 	offset = plan_side(&planned.recv, side_stride(capacities->max_recv_sge, 0), offset);
-	planned.region_bytes = offset;
+	/* No file of 0 bytes can be mapped. */
+	planned.region_bytes = offset > 0 ? offset : PAGE_BYTES;
 	assert(offset <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;
+}
+
+int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan)
+{
+	return plan_queues(capacities, 0, plan);
 }
 
 int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan)
@@ -164,7 +176,7 @@ int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_
 		.max_recv_sge = granted->max_sge,
 	};
 
-	return rnic_queues_plan(&capacities, plan);
+	return plan_queues(&capacities, sizeof(struct rnic_srq_region), plan);
 }
 
 uint32_t rnic_cq_slots(uint32_t entries)

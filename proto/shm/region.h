@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every shared region begins with, and the two regions that each session has.
+ * What shared regions begin with, and the two regions that each session has.
  *
  * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). A region
  * that only the daemon writes carries F_SEAL_FUTURE_WRITE as well, so that a client can map it only
- * for reading. Every shared word has exactly one writer, named beside it; the one exception is a
- * wake flag: the sleeper sets the flag and the producer takes it by exchange (ring.h). The daemon
- * trusts nothing in a region that a client writes: geometry and cursors lie in private memory.
+ * for reading. Every shared word has exactly one writer, named beside it. There are two exceptions.
+ * A wake flag: the sleeper sets the flag and the producer takes it by exchange (ring.h). And the
+ * indices of a queue pair: the daemon sets them to 0 before the client knows the queue pair. The
+ * daemon trusts nothing in a region that a client writes: geometry and cursors lie in private
+ * memory.
  */
 #ifndef RNIC_PROTO_SHM_REGION_H
 #define RNIC_PROTO_SHM_REGION_H
@@ -14,19 +16,30 @@
 #include "base/maxima.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
-#define RNIC_SHM_VERSION      2
+#define RNIC_SHM_VERSION      3
 #define RNIC_CACHE_LINE_BYTES 64
 #define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 
 enum rnic_region_kind {
 	RNIC_REGION_SESSION = 1, /* client writes */
 	RNIC_REGION_STATUS = 2,	 /* daemon writes */
-	RNIC_REGION_QUEUES = 3,	 /* client writes: send and receive queue of a QP, or an SRQ */
+	RNIC_REGION_QUEUES = 3,	 /* client writes: send and receive queue of a QP */
 	RNIC_REGION_CQ = 4,	 /* daemon writes */
+	RNIC_REGION_SRQ = 5,	 /* client writes all but one word */
 };
+
+/*
+ * The queues of a QP have none: those of the usual depths fill their pages, and a header would
+ * spread them over one page more.
+ */
+static inline bool rnic_region_has_header(enum rnic_region_kind kind)
+{
+	return kind != RNIC_REGION_QUEUES;
+}
 
 /* The daemon writes the header once. It shows a wrong descriptor, and helps with a core dump. */
 struct rnic_region_header {
@@ -47,6 +60,19 @@ struct rnic_shared_index {
 struct rnic_cq_control {
 	_Atomic uint32_t consumer; /* client writes: entries polled so far */
 	_Atomic uint32_t armed;	   /* client stores enum rnic_cq_arm, daemon takes it by exchange */
+	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 8];
+};
+
+/*
+ * The producer indices of one queue pair. Both sides begin at 0: the daemon sets both words to 0
+ * when it makes the queue pair, for an earlier one in the slot left them anywhere. From then on
+ * only the client writes them, and they never go back. A QP that goes to RESET forgets all posted
+ * entries: the daemon takes both words as its own consumer and retired counts, and the client,
+ * which posts nothing between request and reply, does the same.
+ */
+struct rnic_qp_control {
+	_Atomic uint32_t send_producer; /* client writes, but for the 0 at the beginning */
+	_Atomic uint32_t recv_producer; /* likewise */
 	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 8];
 };
 
@@ -72,8 +98,9 @@ struct rnic_session_region {
 	struct rnic_shared_index doorbells_lost;    /* client writes: times the ring was full */
 	struct rnic_shared_index need_wakeup;	    /* wake flag: daemon sets, client takes */
 	struct rnic_shared_index poll_waits; /* wake flag, a futex: client sets, daemon takes */
-	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS]; /* client writes: RNIC_DOORBELL() */
-	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX];
+	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS];  /* client writes: RNIC_DOORBELL() */
+	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX]; /* by slot of the CQ */
+	struct rnic_qp_control qps[RNIC_SESSION_QPS_MAX]; /* by slot of the QP */
 };
 
 struct rnic_status_region {

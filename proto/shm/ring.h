@@ -52,7 +52,7 @@
  *    the look. On arm64 an exchange whose result nobody uses may lose its acquire half (SWPAL to
  *    the zero register). Then its release half still stays before the look, because the look is
  *    sequentially consistent: LDAR passes no older STLR, while LDAPR, which compilers may use for
- *    acquire, would. So rnic_index_load() must not become an acquire load. FUTEX_WAIT compares
+ *    acquire, would. So rnic_word_load() must not become an acquire load. FUTEX_WAIT compares
  *    poll_waits under the lock that FUTEX_WAKE takes after the daemon's exchange.
  * 5. `armed` of a CQ, like 4: the daemon publishes the CQE and then adds 0 or exchanges; the client
  *    exchanges and then looks. A client's compare-and-exchange that fails stores nothing, and need
@@ -79,24 +79,35 @@
 
 #include <stdbool.h>
 
+/* The functions of words are for an index that shares its cache line with another of its writer. */
+static inline void rnic_word_publish(_Atomic uint32_t *word, uint32_t value)
+{
+	atomic_store_explicit(word, value, memory_order_release);
+}
+
 static inline void rnic_index_publish(struct rnic_shared_index *index, uint32_t value)
 {
-	atomic_store_explicit(&index->value, value, memory_order_release);
+	rnic_word_publish(&index->value, value);
 }
 
 /*
  * The same for a caller that then loads a word of the other side, which sets the word before it
- * loads this index. All four accesses are sequentially consistent, so that one side sees the other.
+ * loads this word. All four accesses are sequentially consistent, so that one side sees the other.
  */
-static inline void rnic_index_publish_then_look(struct rnic_shared_index *index, uint32_t value)
+static inline void rnic_word_publish_then_look(_Atomic uint32_t *word, uint32_t value)
 {
-	atomic_store_explicit(&index->value, value, memory_order_seq_cst);
+	atomic_store_explicit(word, value, memory_order_seq_cst);
 }
 
 /* Also the look after rnic_wake_announce(): see 4 above, before weakening it. */
+static inline uint32_t rnic_word_load(const _Atomic uint32_t *word)
+{
+	return atomic_load_explicit(word, memory_order_seq_cst);
+}
+
 static inline uint32_t rnic_index_load(const struct rnic_shared_index *index)
 {
-	return atomic_load_explicit(&index->value, memory_order_seq_cst);
+	return rnic_word_load(&index->value);
 }
 
 /*

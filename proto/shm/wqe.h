@@ -68,20 +68,16 @@ struct rnic_recv_wqe {
 };
 
 /*
- * The head of a region of kind RNIC_REGION_QUEUES. An SRQ has only the receive half. Its entries
- * complete in any order, or never when a QP that took one is destroyed. So completions cannot give
- * the slots back: the daemon copies entries in order and says how many it has copied.
+ * The head of a region of kind RNIC_REGION_SRQ. The region of a QP has no head: its indices lie in
+ * the session region (struct rnic_qp_control).
  *
- * Indices start at 0 and never go back. A QP that goes to RESET forgets all posted entries: the
- * daemon takes both producer indices as its own consumer and retired counts, and the client, which
- * posts nothing between request and reply, does the same.
+ * The entries of an SRQ complete in any order, or never when a QP that took one is destroyed. So
+ * completions cannot give the slots back: the daemon copies entries in order and says how many it
+ * has copied.
  */
-struct rnic_queues_region {
+struct rnic_srq_region {
 	struct rnic_region_header header;
-	union {
-		struct rnic_shared_index send_producer; /* of a QP: client writes */
-		struct rnic_shared_index srq_consumer;	/* of an SRQ: daemon writes, never reads */
-	};
+	struct rnic_shared_index srq_consumer;	/* daemon writes, never reads */
 	struct rnic_shared_index recv_producer; /* client writes */
 };
 
@@ -96,17 +92,17 @@ struct rnic_queue_plan {
 struct rnic_queues_plan {
 	struct rnic_queue_plan send;
 	struct rnic_queue_plan recv;
-	uint64_t region_bytes;
+	uint64_t region_bytes; /* at least one page: QPs without queues have a region too */
 };
 
 /*
- * Computes the layout for granted capacities; both sides call this function and get the same
- * layout. Returns -EINVAL when a capacity is beyond the maxima above: the daemon checks before it
- * grants, and the library treats the error as a broken daemon.
+ * Computes the layout for granted capacities, with the first queue at offset 0; both sides call
+ * this function and get the same layout. Returns -EINVAL when a capacity is beyond the maxima
+ * above: the daemon checks before it grants, and the library treats the error as a broken daemon.
  */
 int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
 
-/* The same for the region of an SRQ, whose ring is plan->recv. */
+/* The same for the region of an SRQ, whose ring is plan->recv and lies behind the head. */
 int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan);
 
 #endif

@@ -285,7 +285,7 @@ static void ask(struct run *run, struct ctl_call *call, uint16_t operation)
 
 /* A client's acts on a queue: any bytes as an entry, and any step of the producer's index. */
 static void scribble(struct run *run, const struct shared_region *region,
-		     const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+		     const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 		     size_t entry_bytes)
 {
 	uint32_t slot = take_byte(&run->input);
@@ -297,16 +297,19 @@ static void scribble(struct run *run, const struct shared_region *region,
 	     (uint8_t *)region->address + plan->entries_offset +
 		     (slot & (plan->slots - 1)) * entry_bytes,
 	     entry_bytes);
-	rnic_index_publish(producer,
-			   rnic_index_load(producer) + (step == 0xff ? 1U << 20 : step % 3));
+	rnic_word_publish(producer,
+			  rnic_word_load(producer) + (step == 0xff ? 1U << 20 : step % 3));
 }
 
-static void scribble_receive(struct run *run, const struct receive_ring *ring)
+static void scribble_receive(struct run *run, const struct receive_ring *ring,
+			     _Atomic uint32_t *producer)
 {
-	struct rnic_queues_region *region = ring->region->address;
+	scribble(run, ring->region, &ring->plan, producer, sizeof(struct rnic_recv_wqe));
+}
 
-	scribble(run, ring->region, &ring->plan, &region->recv_producer,
-		 sizeof(struct rnic_recv_wqe));
+static struct rnic_qp_control *control_of(const struct session_qp *qp)
+{
+	return &session_region(qp->session)->qps[qp->handle.slot];
 }
 
 static void post(struct run *run, uint8_t what)
@@ -316,15 +319,15 @@ static void post(struct run *run, uint8_t what)
 	struct session_qp *qp = handle_table_at(&session->qps, what >> 2 & 3);
 
 	if ((what & 3) == 0 && srq != NULL) {
-		scribble_receive(run, &srq->recv);
+		struct rnic_srq_region *head = srq->region.address;
+
+		scribble_receive(run, &srq->recv, &head->recv_producer.value);
 	} else if ((what & 3) == 1 && qp != NULL && qp->region.address != NULL &&
 		   qp->recv.plan.slots != 0) {
-		scribble_receive(run, &qp->recv);
+		scribble_receive(run, &qp->recv, &control_of(qp)->recv_producer);
 		wqe_fetch_review(qp);
 	} else if (qp != NULL && qp->region.address != NULL) {
-		struct rnic_queues_region *region = qp->region.address;
-
-		scribble(run, &qp->region, &qp->send_plan, &region->send_producer,
+		scribble(run, &qp->region, &qp->send_plan, &control_of(qp)->send_producer,
 			 sizeof(struct rnic_send_wqe));
 		wqe_fetch_schedule(qp);
 	}

@@ -51,7 +51,7 @@ static void expect_unharmed(void)
 		.opcode = RNIC_WR_RDMA_WRITE,
 		.flags = RNIC_SEND_SIGNALED,
 	};
-	rnic_index_publish(&witness.queues->send_producer, ++posted);
+	rnic_word_publish(&witness.indices->send_producer, ++posted);
 	hostile_ring(&witness, RNIC_DOORBELL(RNIC_DOORBELL_SEND, witness.qp.slot));
 	completions = hostile_wait_completions(&witness, posted);
 	assert_int_equal(completions[(posted - 1) % witness.cq_slots].status, RNIC_WC_SUCCESS);
@@ -151,13 +151,19 @@ static void test_hello_lies(void **state)
 	} cases[] = {
 		{{.version_min = RNIC_CTL_VERSION_MAX + 1, .version_max = 99}, -EPROTONOSUPPORT},
 		{{.version_min = 0, .version_max = 0}, -EPROTONOSUPPORT},
-		{{.version_min = 1, .version_max = 1}, -EPROTONOSUPPORT},
-		{{.version_min = 2, .version_max = 2, .flags = 1 << 2}, -EINVAL},
-		{{.version_min = 2,
-		  .version_max = 2,
+		{{.version_min = 1, .version_max = RNIC_CTL_VERSION_MIN - 1}, -EPROTONOSUPPORT},
+		{{.version_min = RNIC_CTL_VERSION_MIN,
+		  .version_max = RNIC_CTL_VERSION_MAX,
+		  .flags = 1 << 2},
+		 -EINVAL},
+		{{.version_min = RNIC_CTL_VERSION_MIN,
+		  .version_max = RNIC_CTL_VERSION_MAX,
 		  .flags = RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT},
 		 -EINVAL},
-		{{.version_min = 2, .version_max = 2, .flags = 0x80}, -EINVAL},
+		{{.version_min = RNIC_CTL_VERSION_MIN,
+		  .version_max = RNIC_CTL_VERSION_MAX,
+		  .flags = 0x80},
+		 -EINVAL},
 	};
 	struct hostile_client client;
 	struct hostile_reply reply;
@@ -502,7 +508,7 @@ static void test_oversized_wishes(void **state)
 
 static void lie_send_producer(struct hostile_client *client)
 {
-	rnic_index_publish(&client->queues->send_producer, client->plan.send.slots + 1);
+	rnic_word_publish(&client->indices->send_producer, client->plan.send.slots + 1);
 	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
 }
 
@@ -517,7 +523,7 @@ static void lie_recv_producer(struct hostile_client *client)
 	struct hostile_reply reply;
 
 	hostile_must(client->fd, RNIC_CTL_MODIFY_QP, &to_error, sizeof(to_error), &reply);
-	rnic_index_publish(&client->queues->recv_producer, UINT32_MAX);
+	rnic_word_publish(&client->indices->recv_producer, UINT32_MAX);
 	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_RECV, client->qp.slot));
 }
 
@@ -549,7 +555,7 @@ static void lie_consumer(struct hostile_client *client)
 
 	atomic_store(&client->session->cqs[client->cq.slot].consumer, 0x80000000u);
 	while (posted < client->cq_slots + 1) {
-		rnic_index_publish(&client->queues->send_producer, ++posted);
+		rnic_word_publish(&client->indices->send_producer, ++posted);
 		hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
 		if (posted <= client->cq_slots)
 			hostile_wait_completions(client, posted);
@@ -576,6 +582,37 @@ static void test_wrong_structure_disconnects(void **state)
 		hostile_client_close(&client);
 		expect_unharmed();
 	}
+}
+
+/* A client may write anywhere before it has a QP there, and after. The QP begins at 0. */
+static void test_indices_of_slots_without_a_qp(void **state)
+{
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	for (unsigned round = 0; round < 3; round++) {
+		const struct rnic_cqe *completions;
+
+		memset(client.session->qps, 0xff, sizeof(client.session->qps));
+		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
+		atomic_fetch_add(&client.session->doorbells_lost.value, 1);
+		hostile_client_go_on(&client, 4, HOSTILE_STEPS);
+		*(struct rnic_send_wqe *)client.queues = (struct rnic_send_wqe){
+			.opcode = RNIC_WR_RDMA_WRITE,
+			.flags = RNIC_SEND_SIGNALED,
+		};
+		rnic_word_publish(&client.indices->send_producer, 1);
+		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
+		completions = hostile_wait_completions(&client, round + 1);
+		assert_int_equal(completions[round].status, RNIC_WC_SUCCESS);
+		hostile_must(client.fd, RNIC_CTL_DESTROY_QP, &client.qp, sizeof(client.qp), &reply);
+		munmap(client.queues, client.queues_bytes);
+	}
+	client.queues = NULL;
+	hostile_client_close(&client);
+	expect_unharmed();
 }
 
 static void test_doorbells_for_nobody_are_ignored(void **state)
@@ -606,11 +643,11 @@ static void test_garbage_entries_complete_in_error(void **state)
 		uint8_t *bytes;
 
 		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
-		bytes = (uint8_t *)client.queues + sizeof(struct rnic_queues_region);
-		for (size_t i = 0; i < client.queues_bytes - sizeof(struct rnic_queues_region); i++)
+		bytes = client.queues;
+		for (size_t i = 0; i < client.queues_bytes; i++)
 			bytes[i] = (uint8_t)prng_next(&prng);
-		rnic_index_publish(&client.queues->recv_producer, client.plan.recv.slots);
-		rnic_index_publish(&client.queues->send_producer, client.plan.send.slots);
+		rnic_word_publish(&client.indices->recv_producer, client.plan.recv.slots);
+		rnic_word_publish(&client.indices->send_producer, client.plan.send.slots);
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 		/* The first error flushes all that follows, receives too. */
 		completions = hostile_wait_completions(&client, client.plan.send.slots +
@@ -636,8 +673,8 @@ static void test_work_in_every_state(void **state)
 		hostile_client_open(&client, &rnicd, steps);
 		modify.qp = client.qp;
 		for (unsigned i = 0; i < COUNT_OF(next_states); i++) {
-			atomic_fetch_add(&client.queues->send_producer.value, 8);
-			atomic_fetch_add(&client.queues->recv_producer.value, 8);
+			atomic_fetch_add(&client.indices->send_producer, 8);
+			atomic_fetch_add(&client.indices->recv_producer, 8);
 			hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 			hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_RECV, client.qp.slot));
 			modify.attributes.state = next_states[i];
@@ -682,7 +719,7 @@ static void test_death_at_every_step(void **state)
 
 			hostile_client_open(&client, &rnicd, steps);
 			if (steps == HOSTILE_STEPS) {
-				rnic_index_publish(&client.queues->send_producer, 1);
+				rnic_word_publish(&client.indices->send_producer, 1);
 				hostile_ring(&client,
 					     RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 			}
@@ -725,6 +762,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_replies_not_taken),
 		cmocka_unit_test(test_oversized_wishes),
 		cmocka_unit_test(test_wrong_structure_disconnects),
+		cmocka_unit_test(test_indices_of_slots_without_a_qp),
 		cmocka_unit_test(test_doorbells_for_nobody_are_ignored),
 		cmocka_unit_test(test_garbage_entries_complete_in_error),
 		cmocka_unit_test(test_work_in_every_state),

@@ -92,7 +92,8 @@ struct hostile_client {
 	uint32_t cq_slots;
 	const struct rnic_cq_region *cq_region;
 	size_t cq_bytes;
-	struct rnic_queues_region *queues;
+	struct rnic_qp_control *indices; /* of the QP, in the session region */
+	void *queues;
 	size_t queues_bytes;
 	struct rnic_queues_plan plan;
 	int channel_fd;

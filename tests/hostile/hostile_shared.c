@@ -24,7 +24,7 @@ struct shared_ring {
 	struct rnic_handle handle;
 	uint32_t number;
 	struct rnic_queues_plan plan;
-	struct rnic_queues_region *region;
+	struct rnic_srq_region *region;
 };
 
 static int32_t call(const struct hostile_client *client, uint16_t operation, const void *request,
@@ -100,7 +100,7 @@ static void send_inline(struct hostile_client *client, uint32_t count)
 			.flags = RNIC_SEND_SIGNALED | RNIC_SEND_INLINE,
 			.inline_bytes = SEND_BYTES,
 		};
-	rnic_index_publish(&client->queues->send_producer, count);
+	rnic_word_publish(&client->indices->send_producer, count);
 	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
 }
 

@@ -65,7 +65,7 @@ static uint8_t run(struct owner *owner, const struct rnic_send_wqe *entry)
 	const struct rnic_cqe *completions;
 
 	entries[owner->posted % plan->slots] = *entry;
-	rnic_index_publish(&client->queues->send_producer, ++owner->posted);
+	rnic_word_publish(&client->indices->send_producer, ++owner->posted);
 	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
 	completions = hostile_wait_completions(client, owner->posted);
 	return completions[(owner->posted - 1) % client->cq_slots].status;

@@ -8,6 +8,7 @@
 #include "device/objects/session_objects.h"
 #include "device/session/session.h"
 #include "device/session/session_set.h"
+#include "shm/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,6 +86,20 @@ static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_q
 	return 0;
 }
 
+/*
+ * Both sides begin at 0, whatever the client left in the words of the slot. The client learns of
+ * the queue pair by the reply, and posts nothing before that.
+ */
+static void qp_start_indices(struct session_qp *qp)
+{
+	struct rnic_qp_control *control = &session_region(qp->session)->qps[qp->handle.slot];
+
+	rnic_word_publish(&control->send_producer, 0);
+	rnic_word_publish(&control->recv_producer, 0);
+	qp->send_producer = &control->send_producer;
+	qp->recv.producer = &control->recv_producer;
+}
+
 /* Makes the region of the queues, and charges the client. */
 static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities *capacities,
 			  struct session_qp *qp)
@@ -102,6 +117,7 @@ static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities
 		.plan = plan.recv,
 		.sge_max = capacities->max_recv_sge,
 	};
+	qp_start_indices(qp);
 	return ctl_region_open(call, &qp->region, RNIC_REGION_QUEUES, plan.region_bytes);
 }
 

@@ -42,11 +42,23 @@ static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attribut
 
 	if (result != 0)
 		return ctl_refuse(call, result, "the queue would be too large");
-	result = ctl_region_open(call, region, RNIC_REGION_QUEUES, plan.region_bytes);
+	result = ctl_region_open(call, region, RNIC_REGION_SRQ, plan.region_bytes);
 	if (result != 0)
 		return result;
 	*ring = plan.recv;
 	return 0;
+}
+
+/* Makes `region`, in which the ring lies by `plan`, the region of the SRQ. */
+static void srq_use_region(struct session_srq *srq, const struct shared_region *region,
+			   const struct rnic_queue_plan *plan)
+{
+	struct rnic_srq_region *head = region->address;
+
+	srq->region = *region;
+	srq->recv.plan = *plan;
+	srq->recv.producer = &head->recv_producer.value;
+	srq->recv.srq_consumer = &head->srq_consumer;
 }
 
 /* The objects that an SRQ refers to. */
@@ -101,6 +113,8 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 		    const struct rnic_srq_attributes *granted, struct session_srq *srq)
 {
 	struct session *session = call->session;
+	struct shared_region region;
+	struct rnic_queue_plan plan;
 	int result = handle_table_add(&session->srqs, srq, &srq->handle);
 
 	if (result != 0)
@@ -110,9 +124,10 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 		.region = &srq->region,
 		.sge_max = granted->max_sge,
 	};
-	result = srq_open_region(call, granted, &srq->region, &srq->recv.plan);
+	result = srq_open_region(call, granted, &region, &plan);
 	if (result != 0)
 		goto remove_handle;
+	srq_use_region(srq, &region, &plan);
 	result = srq_open_engine(srq, objects, granted);
 	if (result != 0)
 		goto close_region;
@@ -188,7 +203,7 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 {
 	const uint32_t end = from->consumer + wqe_fetch_waiting_recvs(from);
 	const uint8_t *old = from->region->address;
-	struct rnic_queues_region *head = region->address;
+	struct rnic_srq_region *head = region->address;
 	uint8_t *new = region->address;
 
 	assert(plan->side_stride_bytes == from->plan.side_stride_bytes);
@@ -252,8 +267,7 @@ int ctl_resize_srq(struct ctl_call *call)
 		return result;
 	srq_move_entries(&srq->recv, &region, &plan);
 	session_close_shared(session, &srq->region);
-	srq->region = region;
-	srq->recv.plan = plan;
+	srq_use_region(srq, &region, &plan);
 	srq_set_size(srq->srq, granted.max_wr);
 	result = srq_set_limit(srq->srq, granted.limit);
 	assert(result == 0);

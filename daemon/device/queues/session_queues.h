@@ -59,6 +59,8 @@ struct receive_ring {
 	struct session *session;
 	struct session_qp *qp; /* the owner; NULL: an SRQ owns the ring */
 	const struct shared_region *region;
+	const _Atomic uint32_t *producer;	/* the client's word */
+	struct rnic_shared_index *srq_consumer; /* NULL: the ring of a QP, which has none */
 	struct rnic_queue_plan plan;
 	uint32_t sge_max;
 	uint32_t number;   /* of the QP or SRQ */
@@ -93,6 +95,7 @@ struct session_qp {
 	struct list target_node; /* of target->handles */
 	struct rnic_handle handle;
 	struct shared_region region;
+	const _Atomic uint32_t *send_producer; /* the client's word */
 	struct rnic_queue_plan send_plan;
 	struct receive_ring recv; /* has no slots when the QP uses an SRQ */
 	uint32_t send_consumer;	  /* send WQEs ever copied */

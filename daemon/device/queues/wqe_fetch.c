@@ -179,9 +179,7 @@ void wqe_fetch_review(struct session_qp *qp)
 /* Returns the number of WQEs in the send ring; negative when the client's index is invalid. */
 static int64_t wqe_fetch_peek_sends(const struct session_qp *qp)
 {
-	const struct rnic_queues_region *region = qp->region.address;
-
-	return rnic_ring_pending(rnic_index_load(&region->send_producer), qp->send_consumer,
+	return rnic_ring_pending(rnic_word_load(qp->send_producer), qp->send_consumer,
 				 qp->send_plan.slots);
 }
 
@@ -237,10 +235,7 @@ bool wqe_fetch_is_possible(const struct session_qp *qp)
 /* Returns the number of WQEs in the ring; negative when the client's index is invalid. */
 static int64_t wqe_fetch_peek_recvs(const struct receive_ring *ring)
 {
-	const struct rnic_queues_region *region = ring->region->address;
-
-	return rnic_ring_pending(rnic_index_load(&region->recv_producer), ring->consumer,
-				 ring->plan.slots);
+	return rnic_ring_pending(rnic_word_load(ring->producer), ring->consumer, ring->plan.slots);
 }
 
 /* Returns the number of WQEs in the ring, or -1 after breaking the session. */
@@ -316,11 +311,8 @@ bool wqe_fetch_refill(void *context, struct recv_queue *queue)
 	}
 	/* Publish before any completion of these WQEs: a client that polls a CQE finds room to
 	 * post. */
-	if (has_pushed && ring->qp == NULL) {
-		struct rnic_queues_region *region = ring->region->address;
-
-		rnic_index_publish(&region->srq_consumer, ring->consumer);
-	}
+	if (has_pushed && ring->srq_consumer != NULL)
+		rnic_index_publish(ring->srq_consumer, ring->consumer);
 	return has_pushed;
 }
 

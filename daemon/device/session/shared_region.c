@@ -24,30 +24,38 @@ static const struct {
 	[RNIC_REGION_STATUS] = {"rnic-status", false},
 	[RNIC_REGION_QUEUES] = {"rnic-queues", true},
 	[RNIC_REGION_CQ] = {"rnic-cq", false},
+	[RNIC_REGION_SRQ] = {"rnic-srq", true},
 };
 
-int shared_region_create(struct shared_region *region, enum rnic_region_kind kind, uint64_t bytes,
-			 int *fd)
+/*
+ * Writes with a system call, not through the mapping: a machine without memory then fails the call.
+ */
+static bool shared_region_write_header(int memfd, enum rnic_region_kind kind, uint64_t bytes)
 {
-	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	struct rnic_region_header header;
-	void *address;
-	int memfd, result;
-
-	bytes = rnic_round_up(bytes, SHARED_REGION_PAGE_BYTES);
-	header = (struct rnic_region_header){
+	const struct rnic_region_header header = {
 		.magic = RNIC_REGION_MAGIC,
 		.version = RNIC_SHM_VERSION,
 		.kind = (uint16_t)kind,
 		.bytes = bytes,
 	};
+
+	return pwrite(memfd, &header, sizeof(header), 0) == (ssize_t)sizeof(header);
+}
+
+int shared_region_create(struct shared_region *region, enum rnic_region_kind kind, uint64_t bytes,
+			 int *fd)
+{
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	void *address;
+	int memfd, result;
+
+	bytes = rnic_round_up(bytes, SHARED_REGION_PAGE_BYTES);
 	memfd = memfd_create(shared_region_kinds[kind].name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (memfd < 0)
 		return -errno;
-	/* Write with a system call, not through the mapping: a machine without memory then fails
-	 * the call. */
-	if (ftruncate(memfd, (off_t)bytes) != 0 ||
-	    pwrite(memfd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+	if (ftruncate(memfd, (off_t)bytes) != 0)
+		goto close_memfd;
+	if (rnic_region_has_header(kind) && !shared_region_write_header(memfd, kind, bytes))
 		goto close_memfd;
 	address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 	if (address == MAP_FAILED)

@@ -18,9 +18,9 @@ struct shared_region {
 };
 
 /*
- * Makes a zeroed region of at least `bytes` (rounded up to pages) with a header of `kind`. Stores
- * the region's descriptor at `fd`; the caller passes it on and closes it. Negative errno of the
- * failed system call: -EMFILE, -ENFILE, -ENOMEM; the caller refuses the request.
+ * Makes a zeroed region of at least `bytes` (rounded up to pages), with a header if its kind has
+ * one. Stores the region's descriptor at `fd`; the caller passes it on and closes it. Negative
+ * errno of the failed system call: -EMFILE, -ENFILE, -ENOMEM; the caller refuses the request.
  */
 int shared_region_create(struct shared_region *region, enum rnic_region_kind kind, uint64_t bytes,
 			 int *fd);

@@ -89,11 +89,11 @@ static void send_refusal(int fd, struct fake_message *message, int32_t status, c
 	send_reply(fd, message, sizeof(message->payload.refusal), NULL, 0);
 }
 
-static int make_region(uint16_t kind, size_t bytes)
+static int make_region(const struct fake_daemon *daemon, uint16_t kind, size_t bytes)
 {
 	const struct rnic_region_header header = {
 		.magic = RNIC_REGION_MAGIC,
-		.version = RNIC_SHM_VERSION,
+		.version = (uint16_t)(RNIC_SHM_VERSION + daemon->shm_version_step),
 		.kind = kind,
 		.bytes = bytes,
 	};
@@ -111,8 +111,8 @@ static void answer_open_device(struct fake_daemon *daemon, struct fake_message *
 
 	assert_int_equal(pipe(events), 0);
 	daemon->events = events[1];
-	fds[0] = make_region(RNIC_REGION_SESSION, sizeof(struct rnic_session_region));
-	fds[1] = make_region(RNIC_REGION_STATUS, sizeof(struct rnic_status_region));
+	fds[0] = make_region(daemon, RNIC_REGION_SESSION, sizeof(struct rnic_session_region));
+	fds[1] = make_region(daemon, RNIC_REGION_STATUS, sizeof(struct rnic_status_region));
 	fds[2] = eventfd(0, EFD_CLOEXEC);
 	fds[3] = events[0];
 	memset(&message->payload.open_device, 0, sizeof(message->payload.open_device));

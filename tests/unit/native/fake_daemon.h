@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 struct fake_daemon {
-	int32_t hello_status; /* 0 or a negative errno, with a sentence that names HELLO */
-	int32_t open_status;  /* likewise, of OPEN_DEVICE */
-	int hang_ups;	      /* that many OPEN_DEVICEs get no answer but a hang-up */
+	int32_t hello_status;	  /* 0 or a negative errno, with a sentence that names HELLO */
+	int32_t open_status;	  /* likewise, of OPEN_DEVICE */
+	int16_t shm_version_step; /* how far the version of its regions is from the library's */
+	int hang_ups;		  /* that many OPEN_DEVICEs get no answer but a hang-up */
 
 	char path[96]; /* of its socket */
 	int listening;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static void queue_open(struct rnic_work_queue *queue, void *region,
-		       const struct rnic_queue_plan *plan, struct rnic_shared_index *producer,
+		       const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 		       uint32_t depth, uint32_t max_sge)
 {
 	queue->shared_producer = producer;
@@ -23,6 +23,7 @@ static void queue_open(struct rnic_work_queue *queue, void *region,
 
 static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *capacities)
 {
+	struct rnic_qp_control *control = &fake->session.qps[FAKE_QP_SLOT];
 	struct rnic_qp *qp = &fake->qp;
 	int error = rnic_queues_plan(capacities, &fake->plan);
 
@@ -34,9 +35,9 @@ static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *
 	qp->qpn = FAKE_QPN;
 	qp->type = RNIC_QP_TYPE_RC;
 	qp->max_inline_bytes = capacities->max_inline_bytes;
-	queue_open(&qp->send, qp->region, &fake->plan.send, &qp->region->send_producer,
+	queue_open(&qp->send, qp->region, &fake->plan.send, &control->send_producer,
 		   capacities->max_send_wr, capacities->max_send_sge);
-	queue_open(&qp->recv, qp->region, &fake->plan.recv, &qp->region->recv_producer,
+	queue_open(&qp->recv, qp->region, &fake->plan.recv, &control->recv_producer,
 		   capacities->max_recv_wr, capacities->max_recv_sge);
 	atomic_store(&qp->state, RNIC_QP_STATE_RTS);
 }

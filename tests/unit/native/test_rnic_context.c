@@ -78,6 +78,9 @@ static void test_refusals_say_why(void **state)
 		{{.hello_status = -ENOSPC}, -ENOSPC, "HELLO is refused"},
 		{{.open_status = -EINVAL}, -EINVAL, "OPEN_DEVICE is refused"},
 		{{.hang_ups = 2}, -ENODEV, ""},
+		/* Regions of another build are not read. */
+		{{.shm_version_step = -1}, -EIO, ""},
+		{{.shm_version_step = 1}, -EIO, ""},
 	};
 
 	(void)state;

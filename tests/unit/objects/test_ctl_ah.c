@@ -120,16 +120,17 @@ static int tear_down(void **state)
 static void post(struct fixture *f)
 {
 	for (unsigned i = 0; i < QPS; i++) {
-		struct rnic_queues_region *region = f->qps[i]->region.address;
+		const struct session_qp *qp = f->qps[i];
 		struct rnic_send_wqe *entries =
-			(void *)((uint8_t *)region + f->qps[i]->send_plan.entries_offset);
+			(void *)((uint8_t *)qp->region.address + qp->send_plan.entries_offset);
 
 		for (unsigned k = 0; k < DEPTH; k++)
 			entries[k] = (struct rnic_send_wqe){
 				.opcode = RNIC_WR_SEND,
 				.datagram = {f->ah.slot, f->ah.generation, 2, 0},
 			};
-		rnic_index_publish(&region->send_producer, DEPTH);
+		rnic_word_publish(&session_region(f->session)->qps[qp->handle.slot].send_producer,
+				  DEPTH);
 	}
 }
 

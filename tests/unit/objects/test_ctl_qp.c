@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* MODIFY_QP with two steps: both, the first one alone, or none. */
+/*
+ * CREATE_QP: the indices of a slot that had another QP, and QPs without queues. MODIFY_QP with two
+ * steps: both, the first one alone, or none.
+ */
 #include "device/objects/object_requests.h"
 
 #include "client_fixture.h"
@@ -8,7 +11,9 @@
 #include "engine/engine.h"
 #include "engine/verbs/qp.h"
 #include "device/objects/session_objects.h"
+#include "device/queues/wqe_fetch.h"
 #include "device/session/session.h"
+#include "shm/ring.h"
 #include "wire/gid.h"
 #include "unit_test.h"
 
@@ -29,6 +34,7 @@ struct fixture {
 	struct halves halves;
 	struct session *session;
 	struct session_qp *qp;
+	struct rnic_ctl_create_qp like_qp; /* the request that made it */
 	int peer_fd;
 	struct ctl_call call;
 };
@@ -48,20 +54,37 @@ static int call(struct fixture *f, int (*handle)(struct ctl_call *), const void 
 	return result;
 }
 
-static void create_qp(struct fixture *f)
+static struct session_qp *create_qp(struct fixture *f, const struct rnic_ctl_create_qp *request)
 {
-	const struct rnic_ctl_create_cq cq = {.entries = 1};
-	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC};
 	struct rnic_ctl_create_qp_reply made;
 
-	assert_int_equal(call(f, ctl_alloc_pd, "", 0), 0);
-	memcpy(&qp.pd, f->call.reply.payload, sizeof(qp.pd));
-	assert_int_equal(call(f, ctl_create_cq, &cq, sizeof(cq)), 0);
-	memcpy(&qp.send_cq, f->call.reply.payload, sizeof(qp.send_cq));
-	qp.recv_cq = qp.send_cq;
-	assert_int_equal(call(f, ctl_create_qp, &qp, sizeof(qp)), 0);
+	assert_int_equal(call(f, ctl_create_qp, request, sizeof(*request)), 0);
 	memcpy(&made, f->call.reply.payload, sizeof(made));
-	f->qp = handle_table_get(&f->session->qps, made.qp);
+	return handle_table_get(&f->session->qps, made.qp);
+}
+
+static void destroy_qp(struct fixture *f, const struct session_qp *qp)
+{
+	const struct rnic_ctl_object request = {.handle = qp->handle};
+
+	assert_int_equal(call(f, ctl_destroy_qp, &request, sizeof(request)), 0);
+}
+
+static void create_objects(struct fixture *f)
+{
+	const struct rnic_ctl_create_cq cq = {.entries = 1};
+	struct rnic_ctl_create_qp *qp = &f->like_qp;
+
+	*qp = (struct rnic_ctl_create_qp){
+		.type = RNIC_QP_TYPE_RC,
+		.capacities = {.max_send_wr = 1, .max_recv_wr = 1},
+	};
+	assert_int_equal(call(f, ctl_alloc_pd, "", 0), 0);
+	memcpy(&qp->pd, f->call.reply.payload, sizeof(qp->pd));
+	assert_int_equal(call(f, ctl_create_cq, &cq, sizeof(cq)), 0);
+	memcpy(&qp->send_cq, f->call.reply.payload, sizeof(qp->send_cq));
+	qp->recv_cq = qp->send_cq;
+	f->qp = create_qp(f, qp);
 	f->qp->qp->state = RNIC_QP_STATE_INIT;
 }
 
@@ -72,7 +95,7 @@ static int set_up(void **state)
 		.sink = &device_half_sink,
 		.sink_context = &f->halves.device.sessions,
 		.random = prng_source(&f->random),
-		.max_qps = 1,
+		.max_qps = 2,
 		.max_mrs = 1,
 	};
 
@@ -82,6 +105,8 @@ static int set_up(void **state)
 		.max_cqe = 1,
 		.completion_vectors = 1,
 		.max_qp_wr = 1,
+		.max_srq_wr = 1,
+		.max_srq_sge = 1,
 		.max_sge = 1,
 		.max_inline_bytes = 64,
 	};
@@ -94,7 +119,7 @@ static int set_up(void **state)
 	f->session = client_fixture_open(
 		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
 	f->call.session = f->session;
-	create_qp(f);
+	create_objects(f);
 	*state = f;
 	return 0;
 }
@@ -107,6 +132,92 @@ static int tear_down(void **state)
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
+}
+
+static struct rnic_qp_control *control_of(const struct session_qp *qp)
+{
+	return &session_region(qp->session)->qps[qp->handle.slot];
+}
+
+/* One WQE in either queue, which the device finds and takes. */
+static void post_and_take(struct session_qp *qp)
+{
+	rnic_word_publish(&control_of(qp)->send_producer, 1);
+	rnic_word_publish(&control_of(qp)->recv_producer, 1);
+	assert_int_equal(wqe_fetch_waiting_recvs(&qp->recv), 1);
+	assert_int_equal(wqe_fetch_take_sends(qp, 8), 1);
+	assert_int_equal(wqe_fetch_take_sends(qp, 8), 0);
+	assert_false(qp->session->is_broken);
+}
+
+/* Whatever a client has left in the words of a slot, the next queue pair there begins at 0. */
+static void test_slot_starts_afresh(void **state)
+{
+	static const uint32_t left[] = {1, 0x80000000u, UINT32_MAX};
+	struct fixture *f = *state;
+	const uint32_t slot = f->qp->handle.slot;
+
+	for (unsigned i = 0; i < COUNT_OF(left); i++) {
+		struct rnic_qp_control *control = control_of(f->qp);
+
+		post_and_take(f->qp);
+		destroy_qp(f, f->qp);
+		rnic_word_publish(&control->send_producer, left[i]);
+		rnic_word_publish(&control->recv_producer, left[i]);
+		f->qp = create_qp(f, &f->like_qp);
+		f->qp->qp->state = RNIC_QP_STATE_INIT;
+		assert_int_equal(f->qp->handle.slot, slot);
+		assert_int_equal(rnic_word_load(&control->send_producer), 0);
+		assert_int_equal(rnic_word_load(&control->recv_producer), 0);
+		assert_int_equal(wqe_fetch_take_sends(f->qp, 8), 0);
+		assert_int_equal(wqe_fetch_waiting_recvs(&f->qp->recv), 0);
+	}
+	post_and_take(f->qp);
+}
+
+/* Each has a region to pass on, and indices that may not move. */
+static void expect_no_queues(struct fixture *f, const struct rnic_ctl_create_qp *request)
+{
+	struct session_qp *qp = create_qp(f, request);
+
+	assert_int_equal(f->call.reply_fd_count, 1);
+	assert_int_equal(qp->region.bytes, 4096);
+	assert_int_equal(qp->send_plan.slots, 0);
+	assert_int_equal(qp->recv.plan.slots, 0);
+	rnic_word_publish(&control_of(qp)->send_producer, 1);
+	assert_int_equal(wqe_fetch_waiting_recvs(&qp->recv), 0);
+	if (qp->target == NULL) {
+		assert_int_equal(wqe_fetch_take_sends(qp, 8), 0);
+		assert_true(f->session->is_broken);
+		f->session->is_broken = false;
+	}
+	destroy_qp(f, qp);
+}
+
+static void test_without_queues(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_ctl_create_srq srq = {.wanted = {.max_wr = 1}};
+	const struct rnic_ctl_open_xrcd xrcd = {.flags = 0};
+	struct rnic_ctl_create_qp request = f->like_qp;
+
+	request.capacities = (struct rnic_qp_capacities){0};
+	expect_no_queues(f, &request);
+
+	srq.pd = request.pd;
+	assert_int_equal(call(f, ctl_create_srq, &srq, sizeof(srq)), 0);
+	memcpy(&request.srq, f->call.reply.payload, sizeof(request.srq));
+	request.capacities.max_recv_wr = 1;
+	expect_no_queues(f, &request);
+
+	request.type = RNIC_QP_TYPE_XRC_INITIATOR;
+	request.srq = (struct rnic_handle){0};
+	expect_no_queues(f, &request);
+
+	assert_int_equal(call(f, ctl_open_xrcd, &xrcd, sizeof(xrcd)), 0);
+	request = (struct rnic_ctl_create_qp){.type = RNIC_QP_TYPE_XRC_TARGET};
+	memcpy(&request.xrcd, f->call.reply.payload, sizeof(request.xrcd));
+	expect_no_queues(f, &request);
 }
 
 static int connect_qp(struct fixture *f, uint32_t mask, uint32_t rts_mask)
@@ -183,10 +294,9 @@ static void test_path_is_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_both_steps),
-		TEST(test_first_step_refused),
-		TEST(test_second_step_refused),
-		TEST(test_path_is_checked),
+		TEST(test_slot_starts_afresh),	TEST(test_without_queues),
+		TEST(test_both_steps),		TEST(test_first_step_refused),
+		TEST(test_second_step_refused), TEST(test_path_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,8 @@ static void create_cq(struct rings *r)
 /* The library's half of a queue pair, as lib/native/rnic_qp.c makes it. */
 static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp *device_qp)
 {
-	struct rnic_queues_region *region = device_qp->region.address;
+	struct rnic_qp_control *control = &r->context.session->qps[device_qp->handle.slot];
+	void *region = device_qp->region.address;
 	struct rnic_queues_plan plan;
 
 	assert_int_equal(rnic_queues_plan(&device_qp->qp->capacities, &plan), 0);
@@ -119,9 +120,9 @@ static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp
 	qp->qpn = device_qp->qp->qpn;
 	qp->type = RNIC_QP_TYPE_RC;
 	rnic_work_queue_init(&qp->send, 2);
-	rnic_work_queue_place(&qp->send, region, &plan.send, &region->send_producer, DEPTH);
+	rnic_work_queue_place(&qp->send, region, &plan.send, &control->send_producer, DEPTH);
 	rnic_work_queue_init(&qp->recv, 2);
-	rnic_work_queue_place(&qp->recv, region, &plan.recv, &region->recv_producer, DEPTH);
+	rnic_work_queue_place(&qp->recv, region, &plan.recv, &control->recv_producer, DEPTH);
 	atomic_init(&qp->state, RNIC_QP_STATE_ERR);
 	r->context.qps[qp->handle.slot] = qp;
 }

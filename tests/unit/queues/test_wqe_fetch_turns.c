@@ -137,10 +137,11 @@ static void test_turns_are_short(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < QPS; i++) {
-		struct rnic_queues_region *region = f->qps[i]->region.address;
+		struct rnic_qp_control *control =
+			&session_region(f->session)->qps[f->qps[i]->handle.slot];
 
 		assert_int_equal(qp_modify(f->qps[i]->qp, &error, RNIC_QP_ATTR_STATE), 0);
-		rnic_index_publish(&region->recv_producer, LIMIT_WR_DEPTH);
+		rnic_word_publish(&control->recv_producer, LIMIT_WR_DEPTH);
 		wqe_fetch_review(f->qps[i]);
 	}
 	for (uint32_t turn = 1; entries_flushed(f) < QPS * LIMIT_WR_DEPTH; turn++) {
@@ -158,9 +159,9 @@ static void test_turns_are_short(void **state)
 
 static void post_sends(struct session_qp *qp)
 {
-	struct rnic_queues_region *region = qp->region.address;
+	struct rnic_qp_control *control = &session_region(qp->session)->qps[qp->handle.slot];
 
-	rnic_index_publish(&region->send_producer, SENDS);
+	rnic_word_publish(&control->send_producer, SENDS);
 	wqe_fetch_schedule(qp);
 }
 

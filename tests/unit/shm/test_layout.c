@@ -12,32 +12,60 @@ static void test_plans(void **state)
 		uint32_t send_slots, send_stride, recv_slots, recv_stride;
 		uint64_t send_side, recv_entries, region_bytes;
 	} cases[] = {
-		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 4096, 192, 4096},
-		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 4096, 256, 4096},
-		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 16384, 8384, 16384},
-		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 12288, 8384, 20480},
-		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 4096, 448, 12288},
-		{{4, 4, 32, 32, 236}, 4, 512, 4, 512, 4096, 448, 12288},
+		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 4096}, /* with nothing in it */
+		{{0, 0, 1, 0, 64}, 0, 0, 0, 0, 0, 0, 4096},
+		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 4096, 64, 4096},
+		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 12288, 8192, 12288},
+		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 8192, 8192, 16384},
+		{{0, 100, 2, 9, 64}, 0, 0, 128, 192, 4096, 0, 28672},
+		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 4096, 256, 12288},
+		{{4, 4, 32, 32, 236}, 4, 512, 4, 512, 4096, 256, 12288},
 		{{32768, 32768, 32, 32, 1024},
 		 32768,
 		 1024,
 		 32768,
 		 512,
-		 3149824,
-		 2097344,
-		 3149824 + 32768 * 1536},
+		 3145728,
+		 2097152,
+		 3145728 + 32768 * 1536},
 	};
 	struct rnic_queues_plan plan;
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		assert_int_equal(rnic_queues_plan(&cases[i].capacities, &plan), 0);
+		assert_int_equal(plan.send.entries_offset, 0);
 		assert_int_equal(plan.send.slots, cases[i].send_slots);
 		assert_int_equal(plan.send.side_stride_bytes, cases[i].send_stride);
 		assert_int_equal(plan.recv.slots, cases[i].recv_slots);
 		assert_int_equal(plan.recv.side_stride_bytes, cases[i].recv_stride);
 		assert_int_equal(plan.send.side_offset, cases[i].send_side);
 		assert_int_equal(plan.recv.entries_offset, cases[i].recv_entries);
+		assert_int_equal(plan.region_bytes, cases[i].region_bytes);
+	}
+}
+
+static void test_srq_plans(void **state)
+{
+	static const struct {
+		struct rnic_srq_attributes granted;
+		uint32_t slots, stride;
+		uint64_t side, region_bytes;
+	} cases[] = {
+		{{.max_wr = 1, .max_sge = 1}, 1, 0, 4096, 4096},
+		{{.max_wr = 100, .max_sge = 1}, 128, 0, 8192, 8192},
+		{{.max_wr = 128, .max_sge = 5}, 128, 128, 8192, 24576},
+	};
+	struct rnic_queues_plan plan;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		assert_int_equal(rnic_srq_plan(&cases[i].granted, &plan), 0);
+		assert_int_equal(plan.send.slots, 0);
+		assert_int_equal(plan.recv.entries_offset, sizeof(struct rnic_srq_region));
+		assert_int_equal(plan.recv.slots, cases[i].slots);
+		assert_int_equal(plan.recv.side_stride_bytes, cases[i].stride);
+		assert_int_equal(plan.recv.side_offset, cases[i].side);
 		assert_int_equal(plan.region_bytes, cases[i].region_bytes);
 	}
 }
@@ -50,7 +78,7 @@ struct span {
 static void check_plan(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;
-	struct span spans[5];
+	struct span spans[4];
 
 	assert_int_equal(rnic_queues_plan(capacities, &plan), 0);
 	assert_true(plan.send.slots >= capacities->max_send_wr);
@@ -59,17 +87,16 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 		    plan.send.side_stride_bytes >= capacities->max_send_sge * 16);
 	assert_true(plan.send.slots == 0 ||
 		    plan.send.side_stride_bytes >= capacities->max_inline_bytes);
-	spans[0] = (struct span){0, sizeof(struct rnic_queues_region)};
-	spans[1] = (struct span){plan.send.entries_offset,
+	spans[0] = (struct span){plan.send.entries_offset,
 				 plan.send.entries_offset +
 					 plan.send.slots * sizeof(struct rnic_send_wqe)};
-	spans[2] = (struct span){plan.recv.entries_offset,
+	spans[1] = (struct span){plan.recv.entries_offset,
 				 plan.recv.entries_offset +
 					 plan.recv.slots * sizeof(struct rnic_recv_wqe)};
-	spans[3] = (struct span){plan.send.side_offset,
+	spans[2] = (struct span){plan.send.side_offset,
 				 plan.send.side_offset +
 					 (uint64_t)plan.send.slots * plan.send.side_stride_bytes};
-	spans[4] = (struct span){plan.recv.side_offset,
+	spans[3] = (struct span){plan.recv.side_offset,
 				 plan.recv.side_offset +
 					 (uint64_t)plan.recv.slots * plan.recv.side_stride_bytes};
 	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
@@ -185,9 +212,13 @@ static void test_doorbells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plans),	     cmocka_unit_test(test_plans_hold_together),
-		cmocka_unit_test(test_plan_refuses), cmocka_unit_test(test_cq),
-		cmocka_unit_test(test_cqe),	     cmocka_unit_test(test_doorbells),
+		cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_srq_plans),
+		cmocka_unit_test(test_plans_hold_together),
+		cmocka_unit_test(test_plan_refuses),
+		cmocka_unit_test(test_cq),
+		cmocka_unit_test(test_cqe),
+		cmocka_unit_test(test_doorbells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

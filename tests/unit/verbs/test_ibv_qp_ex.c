@@ -76,7 +76,7 @@ static const uint8_t *side_at(const struct bench *bench, uint32_t index)
 
 static uint32_t published(const struct bench *bench)
 {
-	return rnic_index_load(bench->fake->qp.send.shared_producer);
+	return rnic_word_load(bench->fake->qp.send.shared_producer);
 }
 
 static void plain_send(struct ibv_qp_ex *qp)
