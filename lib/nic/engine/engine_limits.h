@@ -110,9 +110,11 @@ enum {
 	 * (send_rooms.h).
 	 */
 	LIMIT_SEND_OWN_WQES = 16,
-	LIMIT_SEND_ROOMS = 8,
-	LIMIT_SEND_ROOM_WQES = 512,
-	LIMIT_SEND_ROOM_SGES = 2048,
+	LIMIT_SEND_LARGE_ROOMS = 4,
+	LIMIT_SEND_LARGE_ROOM_WQES = 512,
+	LIMIT_SEND_SMALL_ROOMS = 8,
+	LIMIT_SEND_SMALL_ROOM_WQES = 64,
+	LIMIT_SEND_ROOM_SGES = 2048, /* of each */
 
 	/* Receive WQEs that the engine holds of a QP or SRQ before the engine asks the client's
 	 * ring again. */

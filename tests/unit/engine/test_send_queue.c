@@ -89,6 +89,22 @@ static void assert_numbers(const struct send_queue *queue, uint64_t first)
 	}
 }
 
+/* Fills the queue, whose capacity is `capacity`, beginning with WQE 0. */
+static void fill(struct send_queue *queue, uint32_t capacity)
+{
+	for (uint32_t i = 0; i < capacity; i++) {
+		assert_int_equal(send_queue_space(queue), capacity - i);
+		push_number(queue, i);
+		assert_numbers(queue, 0);
+	}
+	assert_int_equal(send_queue_space(queue), 0);
+}
+
+static uint32_t free_rooms(const struct send_rooms *rooms)
+{
+	return rooms->large_count + rooms->small_count;
+}
+
 static void test_a_full_queue_borrows_a_room(void **state)
 {
 	struct send_rooms rooms;
@@ -99,60 +115,67 @@ static void test_a_full_queue_borrows_a_room(void **state)
 	assert_int_equal(send_queue_init(&queue, &rooms, 100, 2, 0), 0);
 	assert_int_equal(queue.slots, LIMIT_SEND_OWN_WQES);
 	queue.posted = queue.next = queue.retired = UINT32_MAX - 20; /* cursors wrap */
-	for (uint64_t i = 0; i < 128; i++) {
-		assert_int_equal(send_queue_space(&queue), 128 - i);
-		push_number(&queue, i);
-		assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS - (i >= LIMIT_SEND_OWN_WQES));
-		assert_numbers(&queue, 0);
-	}
-	assert_int_equal(send_queue_space(&queue), 0);
-	for (uint64_t i = 0; i < 127; i++) {
+	fill(&queue, 128);
+	for (uint64_t i = 1; i < 128; i++) {
 		send_queue_retire(&queue);
-		assert_numbers(&queue, i + 1);
+		assert_numbers(&queue, i);
 	}
-	assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS - 1);
+	assert_int_equal(free_rooms(&rooms), SEND_ROOMS - 1);
 	send_queue_retire(&queue);
-	assert_int_equal(rooms.free_count, LIMIT_SEND_ROOMS);
+	assert_int_equal(free_rooms(&rooms), SEND_ROOMS);
 	assert_int_equal(queue.slots, LIMIT_SEND_OWN_WQES);
 	send_queue_fini(&queue);
 	send_rooms_fini(&rooms);
 }
 
-static void test_without_a_room_a_queue_has_its_own_slots(void **state)
+static void test_a_short_queue_borrows_no_room(void **state)
 {
 	struct send_rooms rooms;
 	struct send_queue queue;
 
 	(void)state;
 	assert_int_equal(send_rooms_init(&rooms), 0);
-	assert_int_equal(send_queue_init(&queue, &rooms, 64, 2, 0), 0);
-	for (uint32_t i = 0; i < LIMIT_SEND_ROOMS; i++)
-		send_rooms_borrow(&rooms);
-	for (uint64_t i = 0; i < LIMIT_SEND_OWN_WQES; i++) {
-		assert_int_equal(send_queue_space(&queue), LIMIT_SEND_OWN_WQES - i);
-		push_number(&queue, i);
-	}
-	assert_int_equal(send_queue_space(&queue), 0);
-	send_rooms_give_back(&rooms, 3);
-	assert_int_equal(send_queue_space(&queue), 64 - LIMIT_SEND_OWN_WQES);
-	push_number(&queue, LIMIT_SEND_OWN_WQES);
-	assert_numbers(&queue, 0);
-	send_queue_clear(&queue); /* and gives the room back */
-	for (uint16_t i = 0; i < LIMIT_SEND_ROOMS - 1; i++)
-		send_rooms_give_back(&rooms, i);
+	assert_int_equal(send_queue_init(&queue, &rooms, LIMIT_SEND_OWN_WQES, 2, 0), 0);
+	fill(&queue, LIMIT_SEND_OWN_WQES);
+	assert_int_equal(free_rooms(&rooms), SEND_ROOMS);
 	send_queue_fini(&queue);
+	send_rooms_fini(&rooms);
+}
+
+/* Large rooms come first, then small ones, and then a queue goes on with its own slots. */
+static void test_rooms_end(void **state)
+{
+	struct send_rooms rooms;
+	struct send_queue queues[SEND_ROOMS + 1];
+
+	(void)state;
+	assert_int_equal(send_rooms_init(&rooms), 0);
+	for (uint32_t i = 0; i <= SEND_ROOMS; i++) {
+		const uint32_t capacity = i < LIMIT_SEND_LARGE_ROOMS ? 128
+					  : i < SEND_ROOMS	     ? LIMIT_SEND_SMALL_ROOM_WQES
+								     : LIMIT_SEND_OWN_WQES;
+
+		assert_int_equal(send_queue_init(&queues[i], &rooms, 128, 2, 0), 0);
+		fill(&queues[i], capacity);
+	}
+	send_queue_clear(&queues[1]); /* gives a large room back */
+	assert_int_equal(send_queue_space(&queues[SEND_ROOMS]), 128 - LIMIT_SEND_OWN_WQES);
+	push_number(&queues[SEND_ROOMS], LIMIT_SEND_OWN_WQES);
+	assert_numbers(&queues[SEND_ROOMS], 0);
+	for (uint32_t i = 0; i <= SEND_ROOMS; i++)
+		send_queue_fini(&queues[i]);
 	send_rooms_fini(&rooms);
 }
 
 static void test_slots_of_rooms(void **state)
 {
 	(void)state;
-	assert_int_equal(send_rooms_slots(17, 1), 32);
-	assert_int_equal(send_rooms_slots(128, 1), 128);
-	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 1), LIMIT_SEND_ROOM_WQES);
-	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 0), LIMIT_SEND_ROOM_WQES);
-	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, 5), 256);
-	assert_int_equal(send_rooms_slots(LIMIT_WR_DEPTH, LIMIT_SGES), 64);
+	assert_int_equal(send_rooms_most_slots(17, 1), 32);
+	assert_int_equal(send_rooms_most_slots(128, 1), 128);
+	assert_int_equal(send_rooms_most_slots(LIMIT_WR_DEPTH, 1), LIMIT_SEND_LARGE_ROOM_WQES);
+	assert_int_equal(send_rooms_most_slots(LIMIT_WR_DEPTH, 0), LIMIT_SEND_LARGE_ROOM_WQES);
+	assert_int_equal(send_rooms_most_slots(LIMIT_WR_DEPTH, 5), 256);
+	assert_int_equal(send_rooms_most_slots(LIMIT_WR_DEPTH, LIMIT_SGES), 64);
 }
 
 static void test_empty_depth(void **state)
@@ -207,7 +230,8 @@ int main(void)
 		cmocka_unit_test(test_inline_bytes_stay_where_they_are),
 		cmocka_unit_test(test_what_does_not_fit_has_no_operation),
 		cmocka_unit_test(test_a_full_queue_borrows_a_room),
-		cmocka_unit_test(test_without_a_room_a_queue_has_its_own_slots),
+		cmocka_unit_test(test_a_short_queue_borrows_no_room),
+		cmocka_unit_test(test_rooms_end),
 		cmocka_unit_test(test_slots_of_rooms),
 		cmocka_unit_test(test_empty_depth),
 		cmocka_unit_test(test_kinds),

@@ -176,7 +176,7 @@ static void test_a_full_send_queue_waits(void **state)
 	struct session_set *sessions = &f->halves.device.sessions;
 	struct session_qp *qp = f->qps[0];
 
-	for (uint32_t i = 0; i < LIMIT_SEND_ROOMS; i++)
+	for (uint32_t i = 0; i < SEND_ROOMS; i++)
 		send_rooms_borrow(&f->engine.send_rooms);
 	post_sends(qp);
 	assert_int_equal(session_turn_take_work(sessions), LIMIT_SEND_OWN_WQES);
@@ -190,7 +190,7 @@ static void test_a_full_send_queue_waits(void **state)
 	assert_int_equal(session_turn_take_work(sessions), SENDS - LIMIT_SEND_OWN_WQES);
 	assert_int_equal(entries_flushed(f), SENDS);
 	assert_int_equal(wqe_fetch_waiting_sends(qp), 0);
-	for (uint16_t i = 0; i < LIMIT_SEND_ROOMS; i++)
+	for (uint16_t i = 0; i < SEND_ROOMS; i++)
 		send_rooms_give_back(&f->engine.send_rooms, i);
 }
 

@@ -34,7 +34,8 @@ int send_queue_init(struct send_queue *queue, struct send_rooms *rooms, uint32_t
 		.sges = calloc((size_t)slots * sge_max + 1, sizeof(*queue->sges)),
 		.rooms = rooms,
 		.slots = (uint16_t)slots,
-		.other_slots = may_borrow ? send_rooms_slots(depth, sge_max) : 0,
+		.most_slots =
+			(uint16_t)(may_borrow ? send_rooms_most_slots(depth, sge_max) : slots),
 		.sge_stride = (uint16_t)sge_max,
 		.inline_max = (uint16_t)inline_max,
 		.room = SEND_QUEUE_NO_ROOM,
@@ -48,32 +49,31 @@ int send_queue_init(struct send_queue *queue, struct send_rooms *rooms, uint32_t
 
 int send_queue_init_paths(struct send_queue *queue)
 {
-	assert(queue->other_slots == 0);
+	assert(queue->rooms == NULL);
 	queue->paths = calloc((size_t)queue->slots + 1, sizeof(*queue->paths));
 	return queue->paths != NULL ? 0 : -ENOMEM;
 }
 
 /* Exchanges the queue's slots and those that lie in its room. */
-static void send_queue_swap_slots(struct send_queue *queue)
+static void send_queue_swap_slots(struct send_queue *queue, uint32_t slots)
 {
 	struct send_room *room = &queue->rooms->rooms[queue->room];
 	const struct send_room others = *room;
-	const uint16_t slots = queue->slots;
 
 	*room = (struct send_room){.wqes = queue->wqes, .sges = queue->sges};
 	queue->wqes = others.wqes;
 	queue->sges = others.sges;
-	queue->slots = queue->other_slots;
-	queue->other_slots = slots;
+	queue->slots = (uint16_t)slots;
 }
 
 /* Moves the WQEs, which fill all slots, to a room. */
 static void send_queue_borrow(struct send_queue *queue)
 {
-	struct send_queue before = *queue;
+	const struct send_queue before = *queue;
+	const uint32_t slots = send_queue_room_slots(queue);
 
 	queue->room = send_rooms_borrow(queue->rooms);
-	send_queue_swap_slots(queue);
+	send_queue_swap_slots(queue, slots);
 	for (uint32_t i = before.retired; i != before.posted; i++) {
 		*send_queue_at(queue, i) = *send_queue_at(&before, i);
 		memcpy(send_queue_sges(queue, i), send_queue_sges(&before, i),
@@ -86,7 +86,7 @@ static void send_queue_leave_room(struct send_queue *queue)
 {
 	if (queue->room == SEND_QUEUE_NO_ROOM)
 		return;
-	send_queue_swap_slots(queue);
+	send_queue_swap_slots(queue, LIMIT_SEND_OWN_WQES);
 	send_rooms_give_back(queue->rooms, queue->room);
 	queue->room = SEND_QUEUE_NO_ROOM;
 }

@@ -29,8 +29,8 @@ struct send_queue {
 	struct rnic_sge *sges;	 /* slots * sge_stride */
 	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
 	struct send_rooms *rooms;
-	uint16_t slots;	      /* a power of two, or 0 */
-	uint16_t other_slots; /* with a room, or while there is one, without; 0: never a room */
+	uint16_t slots;	     /* a power of two, or 0 */
+	uint16_t most_slots; /* in a room; as many as `slots`: the queue needs no room */
 	uint16_t sge_stride;
 	uint16_t inline_max;
 	uint16_t room;	 /* the number of the borrowed room, or SEND_QUEUE_NO_ROOM */
@@ -69,17 +69,23 @@ void send_queue_push(struct send_queue *queue, const struct send_wqe *wqe,
 /* The oldest WQE has completed. Gives a borrowed room back with the last one. */
 void send_queue_retire(struct send_queue *queue);
 
-static inline bool send_queue_can_borrow(const struct send_queue *queue)
+/* The slots of the next room for the queue; 0: there is none, or the queue needs no room. */
+static inline uint32_t send_queue_room_slots(const struct send_queue *queue)
 {
-	return queue->other_slots > queue->slots && send_rooms_has_free(queue->rooms);
+	uint32_t next_slots;
+
+	if (queue->slots == queue->most_slots || queue->room != SEND_QUEUE_NO_ROOM)
+		return 0;
+	next_slots = queue->rooms->next_slots;
+	return next_slots < queue->most_slots ? next_slots : queue->most_slots;
 }
 
 /* How many WQEs may be added now. Other queues may take the room that there is. */
 static inline uint32_t send_queue_space(const struct send_queue *queue)
 {
-	const uint32_t held = queue->posted - queue->retired;
+	const uint32_t room_slots = send_queue_room_slots(queue);
 
-	return (send_queue_can_borrow(queue) ? queue->other_slots : queue->slots) - held;
+	return (room_slots > 0 ? room_slots : queue->slots) - (queue->posted - queue->retired);
 }
 
 static inline struct send_wqe *send_queue_at(const struct send_queue *queue, uint32_t index)

@@ -8,61 +8,81 @@
 #include <errno.h>
 #include <stdlib.h>
 
-_Static_assert((LIMIT_SEND_ROOM_WQES & (LIMIT_SEND_ROOM_WQES - 1)) == 0, "slots wrap");
-_Static_assert(LIMIT_SEND_ROOM_SGES / LIMIT_SGES >= LIMIT_SEND_OWN_WQES,
+#define LARGE_WQES ((size_t)LIMIT_SEND_LARGE_ROOMS * LIMIT_SEND_LARGE_ROOM_WQES)
+#define SMALL_WQES ((size_t)LIMIT_SEND_SMALL_ROOMS * LIMIT_SEND_SMALL_ROOM_WQES)
+
+_Static_assert((LIMIT_SEND_LARGE_ROOM_WQES & (LIMIT_SEND_LARGE_ROOM_WQES - 1)) == 0 &&
+		       (LIMIT_SEND_SMALL_ROOM_WQES & (LIMIT_SEND_SMALL_ROOM_WQES - 1)) == 0,
+	       "slots wrap");
+_Static_assert(LIMIT_SEND_ROOM_SGES / LIMIT_SGES >= LIMIT_SEND_SMALL_ROOM_WQES &&
+		       LIMIT_SEND_SMALL_ROOM_WQES > LIMIT_SEND_OWN_WQES,
 	       "a room has more slots than a queue, whatever the number of SGEs");
+
+static void send_rooms_note_next(struct send_rooms *rooms)
+{
+	if (rooms->large_count > 0)
+		rooms->next_slots = LIMIT_SEND_LARGE_ROOM_WQES;
+	else
+		rooms->next_slots = rooms->small_count > 0 ? LIMIT_SEND_SMALL_ROOM_WQES : 0;
+}
 
 int send_rooms_init(struct send_rooms *rooms)
 {
-	*rooms = (struct send_rooms){
-		.wqes = calloc((size_t)LIMIT_SEND_ROOMS * LIMIT_SEND_ROOM_WQES,
-			       sizeof(*rooms->wqes)),
-		.sges = calloc((size_t)LIMIT_SEND_ROOMS * LIMIT_SEND_ROOM_SGES,
-			       sizeof(*rooms->sges)),
-		.free_count = LIMIT_SEND_ROOMS,
-	};
-	if (rooms->wqes == NULL || rooms->sges == NULL) {
-		send_rooms_fini(rooms);
+	struct send_wqe *wqes = calloc(LARGE_WQES + SMALL_WQES, sizeof(*wqes));
+	struct rnic_sge *sges = calloc((size_t)SEND_ROOMS * LIMIT_SEND_ROOM_SGES, sizeof(*sges));
+
+	if (wqes == NULL || sges == NULL) {
+		free(wqes);
+		free(sges);
 		return -ENOMEM;
 	}
-	for (uint16_t i = 0; i < LIMIT_SEND_ROOMS; i++) {
-		rooms->rooms[i] = (struct send_room){
-			.wqes = rooms->wqes + (size_t)i * LIMIT_SEND_ROOM_WQES,
-			.sges = rooms->sges + (size_t)i * LIMIT_SEND_ROOM_SGES,
-		};
-		rooms->free[i] = i;
+	*rooms = (struct send_rooms){.wqes = wqes, .sges = sges};
+	for (uint16_t i = 0; i < SEND_ROOMS; i++) {
+		rooms->rooms[i] = (struct send_room){.wqes = wqes, .sges = sges};
+		wqes += i < LIMIT_SEND_LARGE_ROOMS ? LIMIT_SEND_LARGE_ROOM_WQES
+						   : LIMIT_SEND_SMALL_ROOM_WQES;
+		sges += LIMIT_SEND_ROOM_SGES;
+		send_rooms_give_back(rooms, i);
 	}
 	return 0;
 }
 
 void send_rooms_fini(struct send_rooms *rooms)
 {
-	assert(rooms->free_count == LIMIT_SEND_ROOMS);
+	assert(rooms->large_count + rooms->small_count == SEND_ROOMS);
 	free(rooms->wqes);
 	free(rooms->sges);
-	rooms->wqes = NULL;
-	rooms->sges = NULL;
+	*rooms = (struct send_rooms){0};
 }
 
-uint16_t send_rooms_slots(uint32_t depth, uint32_t sge_max)
+uint16_t send_rooms_most_slots(uint32_t depth, uint32_t sge_max)
 {
-	const uint32_t fitting =
-		sge_max == 0 ? LIMIT_SEND_ROOM_WQES : LIMIT_SEND_ROOM_SGES / sge_max;
-	uint32_t slots = LIMIT_SEND_ROOM_WQES;
+	uint32_t slots = LIMIT_SEND_LARGE_ROOM_WQES;
 
-	while (slots > fitting || slots / 2 >= depth)
+	while (slots * sge_max > LIMIT_SEND_ROOM_SGES || slots / 2 >= depth)
 		slots /= 2;
 	return (uint16_t)slots;
 }
 
 uint16_t send_rooms_borrow(struct send_rooms *rooms)
 {
-	assert(rooms->free_count > 0);
-	return rooms->free[--rooms->free_count];
+	uint16_t room;
+
+	assert(rooms->next_slots > 0);
+	if (rooms->large_count > 0)
+		room = rooms->large[--rooms->large_count];
+	else
+		room = rooms->small[--rooms->small_count];
+	send_rooms_note_next(rooms);
+	return room;
 }
 
 void send_rooms_give_back(struct send_rooms *rooms, uint16_t room)
 {
-	assert(rooms->free_count < LIMIT_SEND_ROOMS);
-	rooms->free[rooms->free_count++] = room;
+	assert(room < SEND_ROOMS && rooms->large_count + rooms->small_count < SEND_ROOMS);
+	if (room < LIMIT_SEND_LARGE_ROOMS)
+		rooms->large[rooms->large_count++] = room;
+	else
+		rooms->small[rooms->small_count++] = room;
+	send_rooms_note_next(rooms);
 }
