@@ -156,12 +156,16 @@ static void direct_serve_requests(struct rnic_direct *device)
 		card_writer_note_change(&device->process.card);
 }
 
-/* Notes whether the posts that waited for this turn had it in time. */
+/*
+ * Notes whether the posts that waited for this turn had it in time. One that was late does not
+ * count much: while a program is not trusted each burst of posts sets a timer, which may take
+ * longer than a turn, and makes the next turn late.
+ */
 static void direct_note_punctuality(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (now_ns >= device->due_ns)
-		device->punctual = 0;
-	else if (device->punctual < DIRECT_PUNCTUAL)
+		device->punctual /= 2;
+	else if (device->punctual < DIRECT_PUNCTUAL_MAX)
 		device->punctual++;
 }
 
@@ -328,7 +332,7 @@ static bool direct_may_defer(const struct rnic_direct *device, unsigned post)
 static uint64_t direct_due_ns(const struct rnic_direct *device, uint64_t now_ns)
 {
 	const uint64_t due_ns = now_ns + DIRECT_POST_NS;
-	const bool is_punctual = device->punctual == DIRECT_PUNCTUAL;
+	const bool is_punctual = device->punctual >= DIRECT_PUNCTUAL;
 
 	return is_punctual && device->lease_ns > due_ns ? device->lease_ns : due_ns;
 }

@@ -46,7 +46,8 @@
 
 #define DIRECT_LEASE_NS	    (200 * RNIC_NS_PER_US)
 #define DIRECT_POST_NS	    (20 * RNIC_NS_PER_US) /* that a post waits for others at most */
-#define DIRECT_PUNCTUAL	    64 /* turns in time, before a post may wait until the thread wakes */
+#define DIRECT_PUNCTUAL	    16 /* turns in time, before a post may wait until the thread wakes */
+#define DIRECT_PUNCTUAL_MAX 64 /* turns in time that count */
 #define DIRECT_RENEWALS	    32 /* sleeps on the lease, before a long one */
 #define DIRECT_NEAR_NS	    (20 * RNIC_NS_PER_US)  /* a nearer deadline is not worth a sleep */
 #define DIRECT_SPIN_NS	    (50 * RNIC_NS_PER_US)  /* of polling before the thread sleeps */
@@ -94,7 +95,7 @@ struct rnic_direct {
 	uint64_t posted_ns; /* time of the latest post, when no turn came after it; else 0 */
 	uint64_t due_ns;    /* when the first of `posts` is to have its turn */
 	uint32_t burst;	    /* posts in a row with DIRECT_BURST_NS between two at most */
-	uint32_t punctual;  /* turns in time for `posts`, in a row; DIRECT_PUNCTUAL at most */
+	uint32_t punctual;  /* turns in time for `posts`; each one that is late halves the number */
 
 	int link_fd;
 	int epoll_fd;

@@ -101,16 +101,32 @@ static void a_program_that_comes_back_may_come_later(void **state)
 	assert_true(device->lease_timer.armed_ns <= device->due_ns);
 }
 
-static void a_program_that_was_late_once_begins_anew(void **state)
+static void post_and_be_late(struct rnic_direct *device)
 {
-	struct rnic_direct *device = *state;
-
-	post_and_poll(device, DIRECT_PUNCTUAL);
 	post_two(device);
 	clock_ns = device->due_ns;
 	direct_device_poll(device);
 	clock_ns += RNIC_NS_PER_MS;
-	post_and_poll(device, DIRECT_PUNCTUAL - 1);
+}
+
+static void a_program_may_be_late_now_and_then(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_and_poll(device, DIRECT_PUNCTUAL_MAX);
+	post_and_be_late(device);
+	post_two(device);
+	assert_int_equal(device->due_ns, clock_ns + DIRECT_LEASE_NS);
+}
+
+static void a_program_that_is_late_again_begins_anew(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	post_and_poll(device, DIRECT_PUNCTUAL);
+	post_and_be_late(device);
+	post_and_be_late(device);
+	post_and_poll(device, DIRECT_PUNCTUAL - DIRECT_PUNCTUAL / 4 - 1);
 	post_two(device);
 	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
 }
@@ -331,7 +347,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_comes_back_may_come_later, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_was_late_once_begins_anew, set_up,
+		cmocka_unit_test_setup_teardown(a_program_may_be_late_now_and_then, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_program_that_is_late_again_begins_anew, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
