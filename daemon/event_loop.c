@@ -178,20 +178,18 @@ void event_loop_destroy(struct event_loop *loop)
 }
 
 /*
- * Notes how long there was no client. After the configured time this ends the device processes, and
- * then stops the loop: a client that comes meanwhile is served. A command that rnic-run started
- * counts as a client before and after its devices are open. A connection that only asks for a
- * listing counts as a client: rnic-run asks so to see that the daemon is there, before it starts
- * the real client.
+ * When the loop is to end because there is no client. After the configured time this ends the
+ * device processes, and then stops the loop: a client that comes meanwhile is served. A command
+ * that rnic-run started counts as a client before and after its devices are open. A connection that
+ * only asks for a listing counts as a client: rnic-run asks so to see that the daemon is there,
+ * before it starts the real client.
  */
 static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 {
 	if (loop->exit_when_idle_ns == UINT64_MAX)
 		return UINT64_MAX;
-	if (control_plane_has_clients(loop->control)) {
-		loop->idle_since_ns = now_ns;
+	if (control_plane_has_clients(loop->control))
 		return UINT64_MAX;
-	}
 	if (now_ns - loop->idle_since_ns < loop->exit_when_idle_ns)
 		return loop->idle_since_ns + loop->exit_when_idle_ns;
 	if (holders_exist(loop->control->server.place.path)) {
@@ -207,14 +205,14 @@ static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 }
 
 /*
- * To wake the loop takes a program that asks longer than the answer does. Where all devices are
+ * Waking the loop costs the program that asks more time than the answer does. Where all devices are
  * inside programs, nobody but those programs needs the processors.
  */
 static bool loop_may_poll(const struct event_loop *loop, uint64_t now_ns)
 {
 	return loop->poll == POLL_ADAPTIVE && now_ns - loop->active_ns < LOOP_AWAKE_NS &&
 	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns) &&
-	       device_set_is_all_programs(&loop->control->backplane.devices);
+	       device_set_has_only_programs(&loop->control->backplane.devices);
 }
 
 /* Sleeps until something arrives or is due. */
@@ -264,6 +262,8 @@ void event_loop_run(struct event_loop *loop)
 		control_plane_report(loop->control, now_ns);
 		if (was_busy)
 			loop->active_ns = now_ns;
+		if (control_plane_has_clients(loop->control))
+			loop->idle_since_ns = now_ns;
 		if (was_busy && has_looked) {
 			has_looked = false;
 			continue;

@@ -64,7 +64,7 @@ static int device_half_multicast(void *context, const struct rnic_gid *group, bo
 
 const struct engine_sink device_half_sink = {
 	.cqe = cqe_delivery_cqe,
-	.send_room = wqe_fetch_send_room,
+	.send_space = wqe_fetch_send_space,
 	.async_event = cqe_delivery_async_event,
 	.refill = wqe_fetch_refill,
 	.posted = wqe_fetch_posted,

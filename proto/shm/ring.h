@@ -79,7 +79,8 @@
 
 #include <stdbool.h>
 
-/* The functions of words are for an index that shares its cache line with another of its writer. */
+/* The functions of words are for an index that may share its cache line with another of its writer.
+ */
 static inline void rnic_word_publish(_Atomic uint32_t *word, uint32_t value)
 {
 	atomic_store_explicit(word, value, memory_order_release);

@@ -215,13 +215,13 @@ uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget)
 	if (pending <= (int64_t)taken) {
 		scheduler_remove(&qp->fetch_node);
 	} else if (send_queue_space(&qp->qp->send_queue) == 0) {
-		qp_await_send_room(qp->qp);
+		qp_await_send_space(qp->qp);
 		scheduler_remove(&qp->fetch_node);
 	}
 	return taken;
 }
 
-void wqe_fetch_send_room(void *context, struct qp *qp)
+void wqe_fetch_send_space(void *context, struct qp *qp)
 {
 	(void)context;
 	wqe_fetch_schedule(qp->user);

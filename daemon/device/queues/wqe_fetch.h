@@ -56,8 +56,8 @@ void wqe_fetch_review(struct session_qp *qp);
  */
 uint32_t wqe_fetch_take_sends(struct session_qp *qp, uint32_t budget);
 
-/* The send_room callback of struct engine_sink: puts the QP on the list again. */
-void wqe_fetch_send_room(void *context, struct qp *qp);
+/* The send_space callback of struct engine_sink: puts the QP on the list again. */
+void wqe_fetch_send_space(void *context, struct qp *qp);
 
 /* Returns whether the engine has room for a WQE of `qp`, which is on the list. */
 bool wqe_fetch_is_possible(const struct session_qp *qp);

@@ -34,9 +34,9 @@ struct engine_sink {
 	/* The peer was told that `queue` and the ring are empty: call credits_posted() once the
 	 * ring holds a WQE, which may be so already. */
 	void (*watch)(void *context, struct recv_queue *queue);
-	/* A slot for a WQE of `qp` is free again, or more: qp_await_send_room() asked to know. NULL
-	 * when the owner never asks. */
-	void (*send_room)(void *context, struct qp *qp);
+	/* A WQE of `qp` has retired, and left space for another one: qp_await_send_space() asked
+	 * to know. NULL when the owner never asks. */
+	void (*send_space)(void *context, struct qp *qp);
 	/* The first QP was attached to the multicast group `group`, whose datagrams are wanted from
 	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
 	 * negative errno when they cannot be had: the QP is not attached then. */

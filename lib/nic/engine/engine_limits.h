@@ -106,8 +106,8 @@ enum {
 	LIMIT_MCAST_MEMBERS = RNIC_MCAST_MEMBERS_MAX,
 
 	/*
-	 * Send WQEs that each QP has room for, and the rooms for more that busy QPs borrow
-	 * (send_rooms.h).
+	 * Send WQEs for which each QP has slots, and the rooms with more slots that busy QPs
+	 * borrow (send_rooms.h).
 	 */
 	LIMIT_SEND_OWN_WQES = 16,
 	LIMIT_SEND_LARGE_ROOMS = 4,

@@ -103,22 +103,22 @@ static void test_start_of_a_program(void **state)
 	device_set_release(process);
 }
 
-/* Only device processes that serve somebody need a processor of their own. */
-static void test_who_needs_a_processor(void **state)
+static void test_clients_that_are_programs_only(void **state)
 {
 	struct device_child *served, *own;
 
 	(void)state;
-	assert_true(device_set_is_all_programs(&fixture->set));
+	assert_false(device_set_has_only_programs(&fixture->set));
 	own = programs_serve();
-	assert_true(device_set_is_all_programs(&fixture->set));
+	assert_true(device_set_has_only_programs(&fixture->set));
 	programs_hang_up();
 	fixture_await(own, DEVICE_CHILD_DEAD);
 	device_set_release(own);
+	assert_false(device_set_has_only_programs(&fixture->set));
 	served = fixture_serve(FIXTURE_UID);
-	assert_false(device_set_is_all_programs(&fixture->set));
+	assert_false(device_set_has_only_programs(&fixture->set));
 	device_set_release(served);
-	assert_true(device_set_is_all_programs(&fixture->set));
+	assert_false(device_set_has_only_programs(&fixture->set));
 }
 
 /* The closed link says that the program holds nothing of the lane; the program goes on. */
@@ -235,7 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_start_of_a_program),
 		TEST(test_a_program_that_closes_its_device),
-		TEST(test_who_needs_a_processor),
+		TEST(test_clients_that_are_programs_only),
 		TEST(test_a_program_that_is_killed),
 		TEST(test_a_program_that_breaks_the_protocol),
 		TEST(test_others_of_the_user),

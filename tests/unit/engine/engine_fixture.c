@@ -73,17 +73,17 @@ static void count_trouble(void *context, const struct qp *qp)
 	fixture->trouble_log++;
 }
 
-static void count_send_rooms(void *context, struct qp *qp)
+static void count_send_spaces(void *context, struct qp *qp)
 {
 	struct engine_fixture *fixture = context;
 
 	assert_true(send_queue_space(&qp->send_queue) > 0);
-	fixture->send_rooms++;
+	fixture->send_spaces++;
 }
 
 static const struct engine_sink recording_sink = {
 	.cqe = record_completion,
-	.send_room = count_send_rooms,
+	.send_space = count_send_spaces,
 	.async_event = record_event,
 	.refill = refill,
 	.multicast = count_groups,

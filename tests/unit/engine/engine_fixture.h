@@ -63,7 +63,7 @@ struct engine_fixture {
 	uint32_t event_count;
 
 	uint32_t trouble_log;	/* that the sink was told of */
-	uint32_t send_rooms;	/* times that the sink was told of room to send */
+	uint32_t send_spaces;	/* times that the sink was told of room to send */
 	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
 	int group_error;	/* the error for the next group */
 

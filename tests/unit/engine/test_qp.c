@@ -174,12 +174,12 @@ static void test_room_to_send_is_told(void **state)
 		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
 	fixture_transmit_all(fixture);
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
-	assert_int_equal(fixture->send_rooms, 0);
-	qp_await_send_room(fixture->qp);
+	assert_int_equal(fixture->send_spaces, 0);
+	qp_await_send_space(fixture->qp);
 	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
-	assert_int_equal(fixture->send_rooms, 1);
+	assert_int_equal(fixture->send_spaces, 1);
 	fixture_receive_acknowledge(fixture, 104, ACK_SYNDROME);
-	assert_int_equal(fixture->send_rooms, 1);
+	assert_int_equal(fixture->send_spaces, 1);
 	fixture_destroy(fixture);
 }
 

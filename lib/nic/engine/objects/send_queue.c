@@ -17,6 +17,7 @@ _Static_assert(offsetof(struct send_wqe, inline_bytes) == offsetof(struct send_w
 			       sizeof(((struct send_wqe *)0)->datagram.ah),
 	       "inline data leaves a datagram's addressee alone");
 
+_Static_assert((LIMIT_SEND_OWN_WQES & (LIMIT_SEND_OWN_WQES - 1)) == 0, "slots wrap");
 _Static_assert(LIMIT_WR_DEPTH <= 1 << 15 && LIMIT_SGES <= UINT16_MAX &&
 		       LIMIT_INLINE_BYTES <= UINT16_MAX,
 	       "struct send_queue has 16 bits for each");

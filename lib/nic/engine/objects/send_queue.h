@@ -9,8 +9,8 @@
  * packets before it, so that the oldest WQE is always the next to complete. WQEs leave in order,
  * each with exactly one completion (or none, when unsignaled and successful).
  *
- * The array has few slots, and as many as the client asked for while the queue has borrowed a room
- * (send_rooms.h). WQEs for which there is no slot stay in the client's ring.
+ * The array has few slots, and more while the queue has borrowed a room (send_rooms.h), but never
+ * more than the client asked for. WQEs for which there is no slot stay in the client's ring.
  */
 #ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 #define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
@@ -34,7 +34,7 @@ struct send_queue {
 	uint16_t sge_stride;
 	uint16_t inline_max;
 	uint16_t room;	 /* the number of the borrowed room, or SEND_QUEUE_NO_ROOM */
-	bool is_awaited; /* the sink waits for a slot: see engine_sink.send_room */
+	bool is_awaited; /* the sink waits for a slot: see engine_sink.send_space */
 	uint32_t posted;
 	uint32_t next;
 	uint32_t retired;

@@ -27,7 +27,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 	send_queue_retire(queue);
 	if (queue->is_awaited) {
 		queue->is_awaited = false;
-		engine->config.sink->send_room(engine->config.sink_context, qp);
+		engine->config.sink->send_space(engine->config.sink_context, qp);
 	}
 	placement_cqe(engine, qp->send_cq, &cqe);
 }

@@ -462,7 +462,7 @@ void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_s
 		ready_list_add(qp);
 }
 
-void qp_await_send_room(struct qp *qp)
+void qp_await_send_space(struct qp *qp)
 {
 	qp->send_queue.is_awaited = true;
 }

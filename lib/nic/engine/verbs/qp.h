@@ -61,8 +61,8 @@ void qp_query(const struct qp *qp, struct rnic_qp_attributes *attributes);
 void qp_post_send(struct qp *qp, const struct send_wqe *wqe, const struct rnic_sge *sges,
 		  const uint8_t *inline_bytes);
 
-/* send_queue_space() is 0: the sink's send_room() is called once that has changed. */
-void qp_await_send_room(struct qp *qp);
+/* send_queue_space() is 0: the sink's send_space() is called when the next WQE of `qp` retires. */
+void qp_await_send_space(struct qp *qp);
 
 /* New receive WQEs are in the client's ring while the QP is in ERR: flushes them. WQEs of an SRQ
  * are for its other QPs. */
