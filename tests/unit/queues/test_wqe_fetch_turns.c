@@ -157,41 +157,102 @@ static void test_turns_are_short(void **state)
 	assert_false(f->session->is_broken);
 }
 
-static void post_sends(struct session_qp *qp)
+/* Fills the send ring, in which the client has posted `posted` WQEs before. */
+static void post_sends(struct session_qp *qp, uint32_t posted)
 {
 	struct rnic_qp_control *control = &session_region(qp->session)->qps[qp->handle.slot];
 
-	rnic_word_publish(&control->send_producer, SENDS);
+	rnic_word_publish(&control->send_producer, posted + SENDS);
 	wqe_fetch_schedule(qp);
 }
 
-/*
- * A QP for which there is no more room costs the turns nothing, and goes on when it has room. All
- * that is posted shows in a listing.
- */
-static void test_a_full_send_queue_waits(void **state)
+static void modify(struct session_qp *qp, enum rnic_qp_state state)
 {
-	const struct rnic_qp_attributes error = {.state = RNIC_QP_STATE_ERR};
-	struct fixture *f = *state;
-	struct session_set *sessions = &f->halves.device.sessions;
-	struct session_qp *qp = f->qps[0];
+	const struct rnic_qp_attributes attributes = {.state = state};
 
+	assert_int_equal(qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
+}
+
+/* From here on queues have their own slots only. */
+static void lend_all_rooms(struct fixture *f)
+{
 	for (uint32_t i = 0; i < SEND_ROOMS; i++)
 		send_rooms_borrow(&f->engine.send_rooms);
-	post_sends(qp);
+}
+
+static void take_all_rooms_back(struct fixture *f)
+{
+	for (uint16_t i = 0; i < SEND_ROOMS; i++)
+		send_rooms_give_back(&f->engine.send_rooms, i);
+}
+
+/* Fills the slots of a QP, whose ring holds more WQEs. */
+static void fill_slots(struct fixture *f, struct session_qp *qp)
+{
+	struct session_set *sessions = &f->halves.device.sessions;
+
+	post_sends(qp, 0);
 	assert_int_equal(session_turn_take_work(sessions), LIMIT_SEND_OWN_WQES);
 	assert_false(session_turn_has_work(sessions));
 	assert_int_equal(session_turn_take_work(sessions), 0);
 	assert_int_equal(wqe_fetch_waiting_sends(qp), SENDS - LIMIT_SEND_OWN_WQES);
+}
 
-	assert_int_equal(qp_modify(qp->qp, &error, RNIC_QP_ATTR_STATE), 0);
+/*
+ * A QP for which there is no more space costs the turns nothing, and goes on when it has space. All
+ * that is posted shows in a listing.
+ */
+static void test_a_full_send_queue_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_qp *qp = f->qps[0];
+
+	lend_all_rooms(f);
+	fill_slots(f, qp);
+	modify(qp, RNIC_QP_STATE_ERR);
 	assert_int_equal(entries_flushed(f), LIMIT_SEND_OWN_WQES);
 	assert_true(session_turn_has_work(sessions));
 	assert_int_equal(session_turn_take_work(sessions), SENDS - LIMIT_SEND_OWN_WQES);
 	assert_int_equal(entries_flushed(f), SENDS);
 	assert_int_equal(wqe_fetch_waiting_sends(qp), 0);
-	for (uint16_t i = 0; i < SEND_ROOMS; i++)
-		send_rooms_give_back(&f->engine.send_rooms, i);
+	take_all_rooms_back(f);
+}
+
+/* RESET forgets what waits in the ring. What is posted after it is taken as at first. */
+static void test_reset_of_a_full_send_queue(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_qp *qp = f->qps[0];
+
+	lend_all_rooms(f);
+	fill_slots(f, qp);
+	modify(qp, RNIC_QP_STATE_RESET);
+	wqe_fetch_reset(qp);
+	assert_int_equal(wqe_fetch_waiting_sends(qp), 0);
+	assert_false(session_turn_has_work(sessions));
+	assert_int_equal(entries_flushed(f), 0);
+	qp->qp->state = RNIC_QP_STATE_INIT;
+	post_sends(qp, SENDS);
+	assert_int_equal(session_turn_take_work(sessions), LIMIT_SEND_OWN_WQES);
+	assert_false(session_turn_has_work(sessions));
+	take_all_rooms_back(f);
+}
+
+/* A room that comes back is for the next WQE, and goes with the QP: the engine ends with all. */
+static void test_end_of_a_queue_with_a_room(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_qp *qp = f->qps[0];
+
+	lend_all_rooms(f);
+	fill_slots(f, qp);
+	take_all_rooms_back(f);
+	wqe_fetch_schedule(qp);
+	assert_int_equal(session_turn_take_work(sessions), SENDS - LIMIT_SEND_OWN_WQES);
+	assert_int_equal(f->engine.send_rooms.large_count, LIMIT_SEND_LARGE_ROOMS - 1);
 }
 
 int main(void)
@@ -199,6 +260,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_turns_are_short, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_full_send_queue_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_reset_of_a_full_send_queue, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_end_of_a_queue_with_a_room, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
