@@ -32,7 +32,7 @@ void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
 /* Maps the queues that the daemon granted. */
 static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *granted, int fd)
 {
-	struct rnic_qp_control *control = &qp->context->session->qps[qp->handle.slot];
+	struct rnic_qp_control *control = rnic_qp_control_of(qp->context->session, qp->handle.slot);
 	struct rnic_queues_plan plan;
 	void *region;
 	int error;

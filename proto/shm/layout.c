@@ -30,12 +30,13 @@ RNIC_AT(struct rnic_cq_control, consumer, 0);
 RNIC_AT(struct rnic_cq_control, armed, 4);
 RNIC_AT(struct rnic_cq_control, reserved, 8);
 
-RNIC_SIZE(struct rnic_qp_control, 64);
+RNIC_SIZE(struct rnic_qp_control, 8);
 RNIC_AT(struct rnic_qp_control, send_producer, 0);
 RNIC_AT(struct rnic_qp_control, recv_producer, 4);
-RNIC_AT(struct rnic_qp_control, reserved, 8);
 
-RNIC_SIZE(struct rnic_session_region, 2113856);
+RNIC_SIZE(struct rnic_qp_line, RNIC_CACHE_LINE_BYTES);
+
+RNIC_SIZE(struct rnic_session_region, 1196352);
 RNIC_AT(struct rnic_session_region, header, 0);
 RNIC_AT(struct rnic_session_region, doorbell_producer, 64);
 RNIC_AT(struct rnic_session_region, doorbells_lost, 128);
@@ -43,7 +44,7 @@ RNIC_AT(struct rnic_session_region, need_wakeup, 192);
 RNIC_AT(struct rnic_session_region, poll_waits, 256);
 RNIC_AT(struct rnic_session_region, doorbells, 320);
 RNIC_AT(struct rnic_session_region, cqs, 16704);
-RNIC_AT(struct rnic_session_region, qps, 1065280);
+RNIC_AT(struct rnic_session_region, qp_lines, 1065280);
 
 RNIC_SIZE(struct rnic_status_region, 16576);
 RNIC_AT(struct rnic_status_region, header, 0);
@@ -97,6 +98,7 @@ RNIC_AT(struct rnic_cq_region, producer, 64);
 
 _Static_assert(RNIC_SESSION_QPS_MAX <= 1 << 16 && RNIC_SESSION_SRQS_MAX <= 1 << 16,
 	       "rnic_cqe.qp_slot has 16 bits");
+_Static_assert(RNIC_SESSION_QPS_MAX % RNIC_QP_LINES == 0, "each slot has a place in a line");
 _Static_assert(RNIC_WR_DEPTH_MAX < 1 << 24, "rnic_cqe.retired has 24 bits");
 _Static_assert(sizeof(_Atomic uint32_t) == 4 && __atomic_always_lock_free(4, 0),
 	       "shared words are plain words");

@@ -73,7 +73,16 @@ struct rnic_cq_control {
 struct rnic_qp_control {
 	_Atomic uint32_t send_producer; /* client writes, but for the 0 at the beginning */
 	_Atomic uint32_t recv_producer; /* likewise */
-	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 8];
+};
+
+/*
+ * Neighbouring slots have their words on different lines, for threads that post to queue pairs of
+ * their own; only sessions with more than RNIC_QP_LINES queue pairs fill lines further.
+ */
+#define RNIC_QP_LINES 2048
+
+struct rnic_qp_line {
+	struct rnic_qp_control qps[RNIC_SESSION_QPS_MAX / RNIC_QP_LINES];
 };
 
 enum rnic_cq_arm { RNIC_CQ_UNARMED, RNIC_CQ_ARMED_SOLICITED, RNIC_CQ_ARMED_ANY };
@@ -100,8 +109,15 @@ struct rnic_session_region {
 	struct rnic_shared_index poll_waits; /* wake flag, a futex: client sets, daemon takes */
 	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS];  /* client writes: RNIC_DOORBELL() */
 	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX]; /* by slot of the CQ */
-	struct rnic_qp_control qps[RNIC_SESSION_QPS_MAX]; /* by slot of the QP */
+	struct rnic_qp_line qp_lines[RNIC_QP_LINES];	  /* rnic_qp_control_of() */
 };
+
+/* The words of the queue pair in `slot`, which is below RNIC_SESSION_QPS_MAX. */
+static inline struct rnic_qp_control *rnic_qp_control_of(struct rnic_session_region *region,
+							 uint32_t slot)
+{
+	return &region->qp_lines[slot % RNIC_QP_LINES].qps[slot / RNIC_QP_LINES];
+}
 
 struct rnic_status_region {
 	struct rnic_region_header header;

@@ -309,7 +309,7 @@ static void scribble_receive(struct run *run, const struct receive_ring *ring,
 
 static struct rnic_qp_control *control_of(const struct session_qp *qp)
 {
-	return &session_region(qp->session)->qps[qp->handle.slot];
+	return rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
 }
 
 static void post(struct run *run, uint8_t what)

@@ -595,7 +595,7 @@ static void test_indices_of_slots_without_a_qp(void **state)
 	for (unsigned round = 0; round < 3; round++) {
 		const struct rnic_cqe *completions;
 
-		memset(client.session->qps, 0xff, sizeof(client.session->qps));
+		memset(client.session->qp_lines, 0xff, sizeof(client.session->qp_lines));
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 		atomic_fetch_add(&client.session->doorbells_lost.value, 1);
 		hostile_client_go_on(&client, 4, HOSTILE_STEPS);

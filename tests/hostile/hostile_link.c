@@ -316,7 +316,7 @@ static void step_qp(struct hostile_client *client, struct hostile_reply *reply)
 	memcpy(&answer, reply->payload, sizeof(answer));
 	client->qp = answer.qp;
 	client->qpn = answer.qpn;
-	client->indices = &client->session->qps[answer.qp.slot];
+	client->indices = rnic_qp_control_of(client->session, answer.qp.slot);
 	assert_int_equal(rnic_queues_plan(&answer.capacities, &client->plan), 0);
 	client->queues_bytes = client->plan.region_bytes;
 	client->queues = map_fd(reply->fds[0], client->queues_bytes, PROT_READ | PROT_WRITE);

@@ -92,7 +92,8 @@ static int qp_find_objects(struct ctl_call *call, const struct rnic_ctl_create_q
  */
 static void qp_start_indices(struct session_qp *qp)
 {
-	struct rnic_qp_control *control = &session_region(qp->session)->qps[qp->handle.slot];
+	struct rnic_qp_control *control =
+		rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
 
 	rnic_word_publish(&control->send_producer, 0);
 	rnic_word_publish(&control->recv_producer, 0);

@@ -23,7 +23,7 @@ static void queue_open(struct rnic_work_queue *queue, void *region,
 
 static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *capacities)
 {
-	struct rnic_qp_control *control = &fake->session.qps[FAKE_QP_SLOT];
+	struct rnic_qp_control *control = rnic_qp_control_of(&fake->session, FAKE_QP_SLOT);
 	struct rnic_qp *qp = &fake->qp;
 	int error = rnic_queues_plan(capacities, &fake->plan);
 

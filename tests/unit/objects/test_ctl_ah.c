@@ -129,7 +129,8 @@ static void post(struct fixture *f)
 				.opcode = RNIC_WR_SEND,
 				.datagram = {f->ah.slot, f->ah.generation, 2, 0},
 			};
-		rnic_word_publish(&session_region(f->session)->qps[qp->handle.slot].send_producer,
+		rnic_word_publish(&rnic_qp_control_of(session_region(f->session), qp->handle.slot)
+					   ->send_producer,
 				  DEPTH);
 	}
 }

@@ -136,7 +136,7 @@ static int tear_down(void **state)
 
 static struct rnic_qp_control *control_of(const struct session_qp *qp)
 {
-	return &session_region(qp->session)->qps[qp->handle.slot];
+	return rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
 }
 
 /* One WQE in either queue, which the device finds and takes. */

@@ -110,7 +110,8 @@ static void create_cq(struct rings *r)
 /* The library's half of a queue pair, as lib/native/rnic_qp.c makes it. */
 static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp *device_qp)
 {
-	struct rnic_qp_control *control = &r->context.session->qps[device_qp->handle.slot];
+	struct rnic_qp_control *control =
+		rnic_qp_control_of(r->context.session, device_qp->handle.slot);
 	void *region = device_qp->region.address;
 	struct rnic_queues_plan plan;
 

@@ -138,7 +138,7 @@ static void test_turns_are_short(void **state)
 
 	for (unsigned i = 0; i < QPS; i++) {
 		struct rnic_qp_control *control =
-			&session_region(f->session)->qps[f->qps[i]->handle.slot];
+			rnic_qp_control_of(session_region(f->session), f->qps[i]->handle.slot);
 
 		assert_int_equal(qp_modify(f->qps[i]->qp, &error, RNIC_QP_ATTR_STATE), 0);
 		rnic_word_publish(&control->recv_producer, LIMIT_WR_DEPTH);
@@ -160,7 +160,8 @@ static void test_turns_are_short(void **state)
 /* Fills the send ring, in which the client has posted `posted` WQEs before. */
 static void post_sends(struct session_qp *qp, uint32_t posted)
 {
-	struct rnic_qp_control *control = &session_region(qp->session)->qps[qp->handle.slot];
+	struct rnic_qp_control *control =
+		rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
 
 	rnic_word_publish(&control->send_producer, posted + SENDS);
 	wqe_fetch_schedule(qp);
