@@ -77,7 +77,7 @@ struct rnic_qp_control {
 
 /*
  * Neighbouring slots have their words on different lines, for threads that post to queue pairs of
- * their own; only sessions with more than RNIC_QP_LINES queue pairs fill lines further.
+ * their own. Two queue pairs share a line only in a session with more than RNIC_QP_LINES of them.
  */
 #define RNIC_QP_LINES 2048
 

@@ -157,9 +157,9 @@ static void direct_serve_requests(struct rnic_direct *device)
 }
 
 /*
- * Notes whether the posts that waited for this turn had it in time. One that was late does not
- * count much: while a program is not trusted each burst of posts sets a timer, which may take
- * longer than a turn, and makes the next turn late.
+ * Notes whether the posts that waited for this turn had the turn in time. A late turn only halves
+ * the number. With a low number each burst of posts sets a timer, and setting the timer may take
+ * longer than a turn: the next turn would be late for that alone.
  */
 static void direct_note_punctuality(struct rnic_direct *device, uint64_t now_ns)
 {

@@ -129,9 +129,7 @@ static void post(struct fixture *f)
 				.opcode = RNIC_WR_SEND,
 				.datagram = {f->ah.slot, f->ah.generation, 2, 0},
 			};
-		rnic_word_publish(&rnic_qp_control_of(session_region(f->session), qp->handle.slot)
-					   ->send_producer,
-				  DEPTH);
+		rnic_word_publish(&client_fixture_control(qp)->send_producer, DEPTH);
 	}
 }
 

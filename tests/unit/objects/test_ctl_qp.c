@@ -134,16 +134,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct rnic_qp_control *control_of(const struct session_qp *qp)
-{
-	return rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
-}
-
 /* One WQE in either queue, which the device finds and takes. */
 static void post_and_take(struct session_qp *qp)
 {
-	rnic_word_publish(&control_of(qp)->send_producer, 1);
-	rnic_word_publish(&control_of(qp)->recv_producer, 1);
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, 1);
+	rnic_word_publish(&client_fixture_control(qp)->recv_producer, 1);
 	assert_int_equal(wqe_fetch_waiting_recvs(&qp->recv), 1);
 	assert_int_equal(wqe_fetch_take_sends(qp, 8), 1);
 	assert_int_equal(wqe_fetch_take_sends(qp, 8), 0);
@@ -158,7 +153,7 @@ static void test_slot_starts_afresh(void **state)
 	const uint32_t slot = f->qp->handle.slot;
 
 	for (unsigned i = 0; i < COUNT_OF(left); i++) {
-		struct rnic_qp_control *control = control_of(f->qp);
+		struct rnic_qp_control *control = client_fixture_control(f->qp);
 
 		post_and_take(f->qp);
 		destroy_qp(f, f->qp);
@@ -184,14 +179,14 @@ static void expect_no_queues(struct fixture *f, const struct rnic_ctl_create_qp 
 	assert_int_equal(qp->region.bytes, 4096);
 	assert_int_equal(qp->send_plan.slots, 0);
 	assert_int_equal(qp->recv.plan.slots, 0);
-	rnic_word_publish(&control_of(qp)->send_producer, 1);
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, 1);
 	if (qp->target == NULL) {
 		assert_int_equal(wqe_fetch_take_sends(qp, 8), 0);
 		assert_true(f->session->is_broken);
 		f->session->is_broken = false;
-		rnic_word_publish(&control_of(qp)->send_producer, 0);
+		rnic_word_publish(&client_fixture_control(qp)->send_producer, 0);
 	}
-	rnic_word_publish(&control_of(qp)->recv_producer, 1);
+	rnic_word_publish(&client_fixture_control(qp)->recv_producer, 1);
 	wqe_fetch_reset(qp);
 	assert_int_equal(f->session->is_broken, qp->target == NULL);
 	f->session->is_broken = false;

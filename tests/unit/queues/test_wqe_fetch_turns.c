@@ -130,17 +130,22 @@ static uint32_t entries_flushed(const struct fixture *f)
 	return (uint32_t)f->engine.counters[COUNTER_FLUSHED_COMPLETIONS];
 }
 
+static void modify(struct session_qp *qp, enum rnic_qp_state state)
+{
+	const struct rnic_qp_attributes attributes = {.state = state};
+
+	assert_int_equal(qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
+}
+
 /* However many queue pairs are in error, a turn is short, and each has its share of the next. */
 static void test_turns_are_short(void **state)
 {
-	const struct rnic_qp_attributes error = {.state = RNIC_QP_STATE_ERR};
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < QPS; i++) {
-		struct rnic_qp_control *control =
-			rnic_qp_control_of(session_region(f->session), f->qps[i]->handle.slot);
+		struct rnic_qp_control *control = client_fixture_control(f->qps[i]);
 
-		assert_int_equal(qp_modify(f->qps[i]->qp, &error, RNIC_QP_ATTR_STATE), 0);
+		modify(f->qps[i], RNIC_QP_STATE_ERR);
 		rnic_word_publish(&control->recv_producer, LIMIT_WR_DEPTH);
 		wqe_fetch_review(f->qps[i]);
 	}
@@ -160,18 +165,10 @@ static void test_turns_are_short(void **state)
 /* Fills the send ring, in which the client has posted `posted` WQEs before. */
 static void post_sends(struct session_qp *qp, uint32_t posted)
 {
-	struct rnic_qp_control *control =
-		rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
+	struct rnic_qp_control *control = client_fixture_control(qp);
 
 	rnic_word_publish(&control->send_producer, posted + SENDS);
 	wqe_fetch_schedule(qp);
-}
-
-static void modify(struct session_qp *qp, enum rnic_qp_state state)
-{
-	const struct rnic_qp_attributes attributes = {.state = state};
-
-	assert_int_equal(qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
 }
 
 /* From here on queues have their own slots only. */
@@ -220,7 +217,7 @@ static void test_a_full_send_queue_waits(void **state)
 	take_all_rooms_back(f);
 }
 
-/* RESET forgets what waits in the ring. What is posted after it is taken as at first. */
+/* RESET forgets the WQEs that wait in the ring. The QP takes later WQEs as it took the first. */
 static void test_reset_of_a_full_send_queue(void **state)
 {
 	struct fixture *f = *state;
@@ -241,7 +238,10 @@ static void test_reset_of_a_full_send_queue(void **state)
 	take_all_rooms_back(f);
 }
 
-/* A room that comes back is for the next WQE, and goes with the QP: the engine ends with all. */
+/*
+ * A queue that waits borrows a room that has come back. The end of the QP returns the room: the
+ * engine asserts at its end that all rooms are there.
+ */
 static void test_end_of_a_queue_with_a_room(void **state)
 {
 	struct fixture *f = *state;

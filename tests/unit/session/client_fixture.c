@@ -4,6 +4,7 @@
 #include "control/client_teardown.h"
 #include "control/ctl_dispatch.h"
 #include "control/troubles.h"
+#include "device/queues/session_queues.h"
 #include "device/requests/connection_teardown.h"
 #include "device/requests/device_requests.h"
 #include "device/session_turn.h"
@@ -149,4 +150,9 @@ bool halves_serve(struct halves *halves)
 {
 	device_half_note_requests(&halves->device);
 	return device_half_serve(&halves->device);
+}
+
+struct rnic_qp_control *client_fixture_control(const struct session_qp *qp)
+{
+	return rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
 }

@@ -13,6 +13,8 @@
 
 #include <sys/types.h>
 
+struct session_qp;
+
 struct halves {
 	struct device_facts facts; /* the test's to fill in */
 	struct device_settings settings;
@@ -58,5 +60,8 @@ struct device_connection *client_fixture_connect_device(struct halves *halves, u
  */
 struct session *client_fixture_open(struct device_connection *connection, int *doorbell_fd,
 				    int *async_fd);
+
+/* The words of the queue pair that its client writes. */
+struct rnic_qp_control *client_fixture_control(const struct session_qp *qp);
 
 #endif

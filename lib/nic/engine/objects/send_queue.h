@@ -30,7 +30,7 @@ struct send_queue {
 	struct rnic_path *paths; /* slots, of datagrams; NULL: none */
 	struct send_rooms *rooms;
 	uint16_t slots;	     /* a power of two, or 0 */
-	uint16_t most_slots; /* in a room; as many as `slots`: the queue needs no room */
+	uint16_t most_slots; /* with a room; equal to `slots`: a room would add none */
 	uint16_t sge_stride;
 	uint16_t inline_max;
 	uint16_t room;	 /* the number of the borrowed room, or SEND_QUEUE_NO_ROOM */
@@ -49,8 +49,9 @@ int send_queue_init(struct send_queue *queue, struct send_rooms *rooms, uint32_t
 void send_queue_fini(struct send_queue *queue);
 
 /*
- * Makes room for the path of each entry's address handle: UD, whose queue has slots for all, for
- * the queue takes all WQEs before an address handle ends. -ENOMEM; fini frees it.
+ * Makes places for the paths of address handles: UD. Such a queue has slots for all WQEs: before an
+ * address handle is destroyed, the queue takes every WQE that names the handle. -ENOMEM; fini frees
+ * the places.
  */
 int send_queue_init_paths(struct send_queue *queue);
 
@@ -76,7 +77,7 @@ static inline uint32_t send_queue_room_slots(const struct send_queue *queue)
 
 	if (queue->slots == queue->most_slots || queue->room != SEND_QUEUE_NO_ROOM)
 		return 0;
-	next_slots = queue->rooms->next_slots;
+	next_slots = send_rooms_next_slots(queue->rooms);
 	return next_slots < queue->most_slots ? next_slots : queue->most_slots;
 }
 

@@ -18,14 +18,6 @@ _Static_assert(LIMIT_SEND_ROOM_SGES / LIMIT_SGES >= LIMIT_SEND_SMALL_ROOM_WQES &
 		       LIMIT_SEND_SMALL_ROOM_WQES > LIMIT_SEND_OWN_WQES,
 	       "a room has more slots than a queue, whatever the number of SGEs");
 
-static void send_rooms_note_next(struct send_rooms *rooms)
-{
-	if (rooms->large_count > 0)
-		rooms->next_slots = LIMIT_SEND_LARGE_ROOM_WQES;
-	else
-		rooms->next_slots = rooms->small_count > 0 ? LIMIT_SEND_SMALL_ROOM_WQES : 0;
-}
-
 int send_rooms_init(struct send_rooms *rooms)
 {
 	struct send_wqe *wqes = calloc(LARGE_WQES + SMALL_WQES, sizeof(*wqes));
@@ -66,15 +58,10 @@ uint16_t send_rooms_most_slots(uint32_t depth, uint32_t sge_max)
 
 uint16_t send_rooms_borrow(struct send_rooms *rooms)
 {
-	uint16_t room;
-
-	assert(rooms->next_slots > 0);
+	assert(send_rooms_next_slots(rooms) > 0);
 	if (rooms->large_count > 0)
-		room = rooms->large[--rooms->large_count];
-	else
-		room = rooms->small[--rooms->small_count];
-	send_rooms_note_next(rooms);
-	return room;
+		return rooms->large[--rooms->large_count];
+	return rooms->small[--rooms->small_count];
 }
 
 void send_rooms_give_back(struct send_rooms *rooms, uint16_t room)
@@ -84,5 +71,4 @@ void send_rooms_give_back(struct send_rooms *rooms, uint16_t room)
 		rooms->large[rooms->large_count++] = room;
 	else
 		rooms->small[rooms->small_count++] = room;
-	send_rooms_note_next(rooms);
 }

@@ -18,7 +18,7 @@
 struct rnic_sge;
 struct send_wqe;
 
-/* Slots for WQEs and their SGEs. While a room is lent, those of the borrower lie here instead. */
+/* Slots for WQEs and their SGEs. A room that is lent holds the borrower's own arrays meanwhile. */
 struct send_room {
 	struct send_wqe *wqes;
 	struct rnic_sge *sges; /* LIMIT_SEND_ROOM_SGES */
@@ -33,7 +33,6 @@ struct send_rooms {
 	uint16_t small[LIMIT_SEND_SMALL_ROOMS];
 	uint16_t large_count;
 	uint16_t small_count;
-	uint16_t next_slots; /* of the room that is lent next; 0: none is left */
 };
 
 /* Makes all rooms. WQEs touch the memory as they come. -ENOMEM. */
@@ -47,6 +46,14 @@ void send_rooms_fini(struct send_rooms *rooms);
  * power of two. Small rooms may have less.
  */
 uint16_t send_rooms_most_slots(uint32_t depth, uint32_t sge_max);
+
+/* The slots of the room that is lent next; 0: none is left. */
+static inline uint32_t send_rooms_next_slots(const struct send_rooms *rooms)
+{
+	if (rooms->large_count > 0)
+		return LIMIT_SEND_LARGE_ROOM_WQES;
+	return rooms->small_count > 0 ? LIMIT_SEND_SMALL_ROOM_WQES : 0;
+}
 
 /* Takes a room, of which there must be one, and returns its number. */
 uint16_t send_rooms_borrow(struct send_rooms *rooms);
