@@ -13,7 +13,7 @@
 #define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
 #define DIRECT_TAKES	   16 /* arrivals that the program meets, before there are leases again */
 #define DIRECT_ANSWER_NS   (5 * RNIC_NS_PER_US) /* after a look for arrivals */
-#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* between two turns of a program that polls */
+#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* that a program which polls is away */
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
 
@@ -124,7 +124,7 @@ void direct_arm(struct rnic_direct *device, uint64_t now_ns)
 {
 	if (device->is_leased && !device->has_waiter)
 		direct_arm_lease(device, now_ns);
-	else
+	else if (device->sleepers > 0)
 		wake_timer_arm(&device->timer, direct_deadline_ns(device, now_ns), now_ns);
 }
 
@@ -246,7 +246,10 @@ void direct_begin_watch(struct rnic_direct *device)
 
 void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
 {
-	if (now_ns - device->polled_ns > DIRECT_POLLING_NS) {
+	const uint64_t came_ns =
+		device->posted_ns > device->polled_ns ? device->posted_ns : device->polled_ns;
+
+	if (now_ns > came_ns + DIRECT_POLLING_NS) {
 		device->takes /= 2;
 	} else if (++device->takes >= DIRECT_TAKES) {
 		device->is_watching = false;
@@ -272,13 +275,13 @@ static void direct_note_late_turn(struct rnic_direct *device)
 /* After a turn of a thread of the program, which goes on taking turns. */
 static void direct_go_on(struct rnic_direct *device, bool has_received, uint64_t now_ns)
 {
-	device->polled_ns = now_ns;
+	device->polled_ns = direct_end_of_turn_ns(device, now_ns);
 	if (now_ns >= device->lease_ns && !device->has_waiter)
 		direct_note_late_turn(device);
 	if (device->is_watching && has_received)
 		direct_note_arrival_in_watch(device, now_ns);
 	if (!device->is_watching)
-		direct_give_lease(device, direct_end_of_turn_ns(device, now_ns));
+		direct_give_lease(device, device->polled_ns);
 	if (direct_should_look(device, has_received, now_ns))
 		direct_look(device, now_ns);
 	direct_arm(device, now_ns);

@@ -80,7 +80,7 @@ struct rnic_direct {
 	uint32_t renewals;  /* sleeps of the thread on the lease, in a row */
 	uint32_t misses;    /* turns after a lease that received, in a row */
 	uint32_t takes;	    /* in a watch: arrivals that a polling program met, fewer with others */
-	uint64_t polled_ns; /* time of the program's latest turn */
+	uint64_t polled_ns; /* when the program's latest turn ended */
 	bool is_watching;   /* the thread keeps watch: there are no leases */
 	bool has_waiter;    /* a thread of the program waits for an event and takes the turns */
 	pthread_t waiter;   /* with has_waiter: that thread */
@@ -88,7 +88,8 @@ struct rnic_direct {
 	uint64_t waited_ns; /* how long the latest waiter has waited */
 	struct rnic_yield_backoff wait_backoff; /* of the waiter, which alone uses it */
 	uint32_t bystanders; /* threads that wait for an event and take no turns */
-	bool is_leased; /* the device's thread sleeps on the lease, until `lease_timer` fires */
+	uint32_t sleepers; /* threads that sleep on the descriptors, at most until `timer` fires */
+	bool is_leased;	   /* the device's thread sleeps on the lease, until `lease_timer` fires */
 
 	/* Posts that wait for a turn. */
 	uint32_t posts;
@@ -143,7 +144,9 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 
 /*
  * Arms the timer that wakes the sleeping thread: at that time or earlier, or up to
- * DIRECT_LONG_SLEEP_NS after the lease of a program that has long come back in time.
+ * DIRECT_LONG_SLEEP_NS after the lease of a program that has long come back in time. Does nothing
+ * where no thread sleeps: a thread that is awake looks at what is due before it sleeps again. In a
+ * virtual machine, setting the timer costs more than a turn.
  */
 void direct_arm(struct rnic_direct *device, uint64_t now_ns);
 

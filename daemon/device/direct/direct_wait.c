@@ -119,18 +119,33 @@ static void direct_stop_waiting(struct rnic_direct *device)
 		direct_arm(device, now_ns);
 }
 
-/* The thread was cancelled in its sleep, without the lock. */
-static void direct_cancelled(void *context)
+/* The waiter was cancelled. Releases the lock. */
+static void direct_end_cancelled(const struct direct_waiter *waiter)
 {
-	const struct direct_waiter *waiter = context;
 	struct rnic_direct *device = waiter->device;
 
-	direct_take_lock(device);
 	if (device->is_open)
 		device_half_withdraw_sleep(device->half);
 	direct_stop_waiting(device);
 	pthread_mutex_unlock(&device->lock);
 	direct_unblock_signals(waiter);
+}
+
+static void direct_look_cancelled(void *context)
+{
+	const struct direct_waiter *waiter = context;
+
+	direct_take_lock(waiter->device);
+	direct_end_cancelled(waiter);
+}
+
+static void direct_sleep_cancelled(void *context)
+{
+	const struct direct_waiter *waiter = context;
+
+	direct_take_lock(waiter->device);
+	waiter->device->sleepers--;
+	direct_end_cancelled(waiter);
 }
 
 static void direct_bystander_cancelled(void *context)
@@ -172,7 +187,7 @@ static int direct_look_for_event(struct rnic_direct *device, struct direct_waite
 
 	if (!waiter->handlers_may_call)
 		return direct_count_ready(device, waiter);
-	pthread_cleanup_push(direct_cancelled, waiter);
+	pthread_cleanup_push(direct_look_cancelled, waiter);
 	ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count, 0);
 	pthread_cleanup_pop(false);
 	return ready;
@@ -199,13 +214,15 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
 		return direct_look_for_event(device, waiter);
 	}
 	if (device_half_prepare_sleep(device->half)) {
+		device->sleepers++;
 		direct_arm(device, now_ns);
 		device_half_note_sleep(device->half);
 		direct_tell(device, now_ns);
-		pthread_cleanup_push(direct_cancelled, waiter);
+		pthread_cleanup_push(direct_sleep_cancelled, waiter);
 		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count,
 						 direct_wake_ns(device, waiter));
 		pthread_cleanup_pop(false);
+		device->sleepers--;
 		if (!device->is_open)
 			return ready < 0 ? ready : 0;
 		if (ready > 0 && waiter->wakes[0].revents != 0) {

@@ -142,6 +142,19 @@ static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
 }
 
+/* A thread that is awake looks at all deadlines before its next sleep. */
+static void only_a_sleeping_thread_needs_the_timer(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->is_leased = false;
+	post_two(device);
+	assert_int_equal(device->timer.armed_ns, UINT64_MAX);
+	device->sleepers = 1;
+	direct_arm(device, clock_ns);
+	assert_int_equal(device->timer.armed_ns, device->due_ns);
+}
+
 static void move_much(void)
 {
 	clock_ns += 2 * DIRECT_LEASE_NS;
@@ -298,6 +311,29 @@ static void what_the_thread_takes_from_a_polling_program_counts(void **state)
 	assert_false(device->is_watching);
 }
 
+/* A program with many completions takes long turns and posts much in between. */
+static void a_busy_program_is_there(void **state)
+{
+	struct rnic_direct *device = *state;
+
+	device->is_watching = true;
+	fake_device_half.has_work = true;
+	fake_device_half.in_turn = move_much;
+	for (unsigned i = 0; i < 8; i++) {
+		direct_device_poll(device);
+		direct_note_arrival_in_watch(device, clock_ns);
+	}
+	assert_int_equal(device->takes, 8);
+	post_two(device);
+	clock_ns += 2 * RNIC_NS_PER_US;
+	direct_device_turn(device, 0);
+	clock_ns += 4 * RNIC_NS_PER_US;
+	direct_note_arrival_in_watch(device, clock_ns);
+	assert_int_equal(device->takes, 9);
+	miss_an_arrival(device);
+	assert_int_equal(device->takes, 4);
+}
+
 static void a_watch_lasts_where_every_other_arrival_is_missed(void **state)
 {
 	struct rnic_direct *device = *state;
@@ -353,6 +389,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(only_a_sleeping_thread_needs_the_timer, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_lease_outlives_a_long_turn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_answer_is_sent_without_a_look_for_arrivals,
 						set_up, tear_down),
@@ -371,6 +409,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_busy_program_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_watch_lasts_where_every_other_arrival_is_missed,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_exit_sends_what_waits, set_up, tear_down),

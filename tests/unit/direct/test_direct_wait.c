@@ -25,7 +25,7 @@ struct channel {
 	int write_fd;
 };
 
-/* The device's thread is not there; what it sleeps on is. */
+/* The device's thread is not there; what it sleeps on is, and it counts as asleep. */
 struct fixture {
 	struct rnic_direct device;
 	struct channel first;
@@ -63,6 +63,7 @@ static int set_up(void **state)
 	assert_int_equal(wake_timer_open(&device->lease_timer), 0);
 	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	device->is_open = true;
+	device->sleepers = 1;
 	device->waited_ns = FAR_NS;
 	channel_open(&fixture.first);
 	channel_open(&fixture.second);
