@@ -206,8 +206,8 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 			    struct rnic_completion *completions)
 {
 	int64_t pending =
-		rnic_ring_pending(rnic_index_load(&cq->region->producer), cq->consumer, cq->slots);
-	uint32_t taken = 0;
+		rnic_ring_pending(rnic_word_load(&cq->region->producer), cq->consumer, cq->slots);
+	uint32_t slot_zero, taken = 0;
 	struct rnic_srq *srq;
 	struct rnic_qp *qp;
 
@@ -215,8 +215,9 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 		return -EIO;
 	if (pending == 0)
 		return 0;
+	slot_zero = atomic_load_explicit(&cq->region->slot_zero, memory_order_relaxed);
 	while (pending-- > 0 && taken < max_count) {
-		const uint32_t slot = cq->consumer++ & (cq->slots - 1);
+		const uint32_t slot = rnic_ring_slot(cq->consumer++, slot_zero, cq->slots);
 		const struct rnic_cqe entry = cq->entries[slot];
 		const uint64_t time_ns = cq->times_ns != NULL ? cq->times_ns[slot] : 0;
 

@@ -95,6 +95,8 @@ RNIC_AT(struct rnic_cqe, immediate, 12);
 RNIC_SIZE(struct rnic_cq_region, 128);
 RNIC_AT(struct rnic_cq_region, header, 0);
 RNIC_AT(struct rnic_cq_region, producer, 64);
+RNIC_AT(struct rnic_cq_region, slot_zero, 68);
+RNIC_AT(struct rnic_cq_region, reserved, 72);
 
 _Static_assert(RNIC_SESSION_QPS_MAX <= 1 << 16 && RNIC_SESSION_SRQS_MAX <= 1 << 16,
 	       "rnic_cqe.qp_slot has 16 bits");

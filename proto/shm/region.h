@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
-#define RNIC_SHM_VERSION      3
+#define RNIC_SHM_VERSION      4
 #define RNIC_CACHE_LINE_BYTES 64
 #define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 

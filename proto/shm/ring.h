@@ -62,7 +62,11 @@
  *    All four accesses are sequentially consistent, so in their one order a store comes first, and
  *    the other side's load sees it. Release and acquire would not do, on x86 neither. The relaxed
  *    stores of 0 come before the next 1 in the same thread, so no client reads them after that 1.
- * 7. The peeks of `rnicctl show`, and a writer's loads of its own words are relaxed:
+ * 7. slot_zero of a CQ (relaxed on both sides): the daemon stores the word after it loaded a
+ *    consumer index that says "empty" (acquire), and before it publishes the next CQE (A). The
+ *    client loads the word after it saw a CQE (B), and before it gives back the last CQE that it
+ *    saw (D). So the client reads neither an older value than that of the CQE, nor a later one.
+ * 8. The peeks of `rnicctl show`, and a writer's loads of its own words are relaxed:
  *    nothing that is read afterwards depends on them.
  *
  * What a message made or reset (objects, their words in a session region) comes before all that
@@ -120,6 +124,12 @@ static inline int64_t rnic_ring_pending(uint32_t producer, uint32_t consumer, ui
 	uint32_t pending = producer - consumer;
 
 	return pending <= slots ? (int64_t)pending : -1;
+}
+
+/* The slot of entry `index` of a ring in which entry `slot_zero` has, or had, slot 0. */
+static inline uint32_t rnic_ring_slot(uint32_t index, uint32_t slot_zero, uint32_t slots)
+{
+	return (index - slot_zero) & (slots - 1);
 }
 
 /* Announces that the caller will sleep. The caller looks at the ring again, and sleeps if empty. */

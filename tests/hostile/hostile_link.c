@@ -461,7 +461,7 @@ const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, u
 {
 	uint64_t deadline_ms = now_ms() + WAIT_MS;
 
-	while (rnic_index_load(&client->cq_region->producer) < count)
+	while (rnic_word_load(&client->cq_region->producer) < count)
 		assert_true(now_ms() < deadline_ms);
 	return (const void *)((const uint8_t *)client->cq_region + RNIC_CQ_ENTRIES_OFFSET);
 }

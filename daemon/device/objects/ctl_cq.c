@@ -154,17 +154,22 @@ discharge:
 	return result;
 }
 
-/* Moves the unpolled CQEs to the same indices of a ring of another size. */
+/* Moves the unpolled CQEs to a ring of another size, the oldest one to slot 0. */
 static void cq_move_entries(const struct session_cq *from, struct session_cq *to)
 {
 	struct rnic_cq_region *head = to->region.address;
 
+	to->slot_zero = from->consumer;
+	atomic_store_explicit(&head->slot_zero, to->slot_zero, memory_order_relaxed);
 	for (uint32_t i = from->consumer; i != from->producer; i++) {
-		to->entries[i & (to->slots - 1)] = from->entries[i & (from->slots - 1)];
+		const uint32_t old_slot = rnic_ring_slot(i, from->slot_zero, from->slots);
+		const uint32_t new_slot = rnic_ring_slot(i, to->slot_zero, to->slots);
+
+		to->entries[new_slot] = from->entries[old_slot];
 		if (to->times_ns != NULL)
-			to->times_ns[i & (to->slots - 1)] = from->times_ns[i & (from->slots - 1)];
+			to->times_ns[new_slot] = from->times_ns[old_slot];
 	}
-	rnic_index_publish(&head->producer, to->producer);
+	rnic_word_publish(&head->producer, to->producer);
 }
 
 int ctl_resize_cq(struct ctl_call *call)

@@ -104,10 +104,24 @@ static void cqe_delivery_review(const struct qp *qp)
 		wqe_fetch_review(qp->user);
 }
 
+/* Returns the slot of the next CQE. An empty queue that has used many slots goes back to slot 0. */
+static uint32_t cqe_delivery_next_slot(struct session_cq *cq)
+{
+	struct rnic_cq_region *region = cq->region.address;
+	const uint32_t slot = rnic_ring_slot(cq->producer, cq->slot_zero, cq->slots);
+
+	if (slot < LIMIT_CQ_FIRST_SLOTS || slot % LIMIT_CQ_LOOK_SLOTS != 0 ||
+	    cqe_delivery_used(cq) != 0)
+		return slot;
+	cq->slot_zero = cq->producer;
+	atomic_store_explicit(&region->slot_zero, cq->slot_zero, memory_order_relaxed);
+	return 0;
+}
+
 static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 			       const struct cqe *cqe)
 {
-	const uint32_t slot = cq->producer++ & (cq->slots - 1);
+	const uint32_t slot = cqe_delivery_next_slot(cq);
 	const bool is_success = cqe->status == RNIC_WC_SUCCESS;
 
 	cq->entries[slot] = (struct rnic_cqe){
@@ -127,6 +141,7 @@ static void cqe_delivery_write(struct session_set *set, struct session_cq *cq,
 	};
 	if (cq->times_ns != NULL)
 		cq->times_ns[slot] = set->now_ns;
+	cq->producer++;
 }
 
 static void cqe_delivery_publish(struct session_set *set, struct session_cq *cq)
@@ -134,7 +149,7 @@ static void cqe_delivery_publish(struct session_set *set, struct session_cq *cq)
 	struct rnic_cq_region *region = cq->region.address;
 
 	cq->has_error = false;
-	rnic_index_publish(&region->producer, cq->producer);
+	rnic_word_publish(&region->producer, cq->producer);
 	if (scheduler_add(&set->scheduler, WAIT_POLLER_WAKE, &cq->session->poller_node))
 		cq->session->unwoken_since_ns = set->now_ns;
 }

@@ -13,6 +13,13 @@ enum {
 	 * daemon. */
 	LIMIT_DOORBELL_IDLE_NS = 10000000,
 
+	/*
+	 * A CQ uses so many slots, which lie on its first page, before the daemon looks whether the
+	 * queue is empty and can begin again at slot 0; the looks come so many slots apart.
+	 */
+	LIMIT_CQ_FIRST_SLOTS = 96,
+	LIMIT_CQ_LOOK_SLOTS = 16,
+
 	/* How long a busy loop lets completions wait for a client that sleeps in a poll: a wake-up
 	 * for each completion would take the time that the traffic needs. */
 	LIMIT_POLL_WAKE_NS = 100000,

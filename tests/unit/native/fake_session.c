@@ -96,11 +96,12 @@ struct rnic_cq *fake_session_second_cq(struct fake_session *fake)
 void fake_session_complete(struct fake_session *fake, const struct rnic_cqe *entry,
 			   uint64_t time_ns)
 {
-	uint32_t producer = rnic_index_load(&fake->cq_region->producer);
+	uint32_t producer = rnic_word_load(&fake->cq_region->producer);
+	uint32_t slot = rnic_ring_slot(producer, fake->cq_region->slot_zero, fake->cq.slots);
 
-	fake->completions[producer & (fake->cq.slots - 1)] = *entry;
-	fake->times_ns[producer & (fake->cq.slots - 1)] = time_ns;
-	rnic_index_publish(&fake->cq_region->producer, producer + 1);
+	fake->completions[slot] = *entry;
+	fake->times_ns[slot] = time_ns;
+	rnic_word_publish(&fake->cq_region->producer, producer + 1);
 }
 
 uint32_t fake_session_doorbells(struct fake_session *fake, uint32_t *value)

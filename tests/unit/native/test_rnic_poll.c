@@ -106,6 +106,23 @@ static void test_poll(void **state)
 	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 0);
 }
 
+/* The daemon moves `slot_zero` while the queue is empty. */
+static void test_a_queue_that_begins_anew(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_completion taken[CQ_ENTRIES];
+
+	for (uint64_t i = 0; i < 3; i++)
+		complete(fake, i, 0, (uint32_t)i + 1);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 3);
+	atomic_store(&fake->cq_region->slot_zero, 3);
+	fake->completions[3].wr_id = 99;
+	complete(fake, 3, 0, 4);
+	assert_int_equal(fake->completions[0].wr_id, 3);
+	assert_int_equal(rnic_poll_cq(&fake->cq, CQ_ENTRIES, taken), 1);
+	assert_int_equal(taken[0].wr_id, 3);
+}
+
 static void test_credits(void **state)
 {
 	struct fake_session *fake = *state;
@@ -379,7 +396,7 @@ static void test_daemon_that_lies(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_completion taken;
 
-	rnic_index_publish(&fake->cq_region->producer, CQ_ENTRIES + 1);
+	rnic_word_publish(&fake->cq_region->producer, CQ_ENTRIES + 1);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), -EIO);
 	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), -EIO);
 }
@@ -403,6 +420,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_queue_that_begins_anew, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_credits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_credits_wrap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_times, set_up, tear_down),

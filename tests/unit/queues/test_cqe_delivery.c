@@ -19,7 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ENTRIES 4
+#define ENTRIES	     4
+#define MANY_ENTRIES 256
 
 /* A session with one CQ and its channel, and a queue pair that only completions speak of. */
 struct fixture {
@@ -132,7 +133,7 @@ static void test_completion_reaches_the_ring(void **state)
 	f->halves.device.sessions.now_ns = 77;
 	f->session_qp.recv_base = 100;
 	assert_true(complete(f, 42, true, RNIC_WC_SUCCESS));
-	assert_int_equal(f->region->producer.value, 1);
+	assert_int_equal(f->region->producer, 1);
 	assert_int_equal(f->entries[0].wr_id, 42);
 	assert_int_equal(f->cq->times_ns[0], 77);
 	assert_int_equal(f->entries[0].qpn, 0x1234);
@@ -183,10 +184,56 @@ static void test_resizing_keeps_entries_and_times(void **state)
 	assert_int_equal(ctl_resize_cq(&call), 0);
 	close(call.reply_fds[0]);
 	assert_int_equal(f->cq->slots, 2);
+	assert_int_equal(((struct rnic_cq_region *)f->cq->region.address)->slot_zero, 1);
 	for (uint64_t i = 1; i < 3; i++) {
-		assert_int_equal(f->cq->entries[i % 2].wr_id, i);
-		assert_int_equal(f->cq->times_ns[i % 2], 100 + i);
+		assert_int_equal(f->cq->entries[i - 1].wr_id, i);
+		assert_int_equal(f->cq->times_ns[i - 1], 100 + i);
 	}
+}
+
+/* Gives the fixture's CQ room for MANY_ENTRIES. */
+static void make_large(struct fixture *f)
+{
+	static struct ctl_call call;
+	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
+
+	call.session = f->session;
+	*request = (struct rnic_ctl_resize_cq){.cq = f->cq->handle, .entries = MANY_ENTRIES};
+	assert_int_equal(ctl_resize_cq(&call), 0);
+	close(call.reply_fds[0]);
+	f->region = f->cq->region.address;
+	f->entries = f->cq->entries;
+}
+
+static void test_an_empty_queue_goes_back_to_its_first_slot(void **state)
+{
+	struct fixture *f = *state;
+
+	make_large(f);
+	for (uint64_t i = 0; i < LIMIT_CQ_FIRST_SLOTS; i++) {
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+		f->control->consumer++;
+	}
+	assert_int_equal(f->region->slot_zero, 0);
+	f->halves.device.sessions.now_ns = 77;
+	assert_true(complete(f, 1000, false, RNIC_WC_SUCCESS));
+	assert_int_equal(f->region->slot_zero, LIMIT_CQ_FIRST_SLOTS);
+	assert_int_equal(f->region->producer, LIMIT_CQ_FIRST_SLOTS + 1);
+	assert_int_equal(f->entries[0].wr_id, 1000);
+	assert_int_equal(f->cq->times_ns[0], 77);
+}
+
+static void test_a_queue_with_entries_uses_all_its_slots(void **state)
+{
+	struct fixture *f = *state;
+
+	make_large(f);
+	for (uint64_t i = 0; i < MANY_ENTRIES; i++)
+		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
+	assert_false(complete(f, MANY_ENTRIES, false, RNIC_WC_SUCCESS));
+	assert_int_equal(f->region->slot_zero, 0);
+	for (uint64_t i = 0; i < MANY_ENTRIES; i++)
+		assert_int_equal(f->entries[i].wr_id, i);
 }
 
 /* The packet that tells the peer of an error leaves before the client can leave. */
@@ -197,20 +244,20 @@ static void test_errors_wait_for_the_end_of_the_turn(void **state)
 	struct session_channel *channel = f->cq->channel;
 
 	for (unsigned i = 0; i < 2; i++) {
-		const uint32_t before = f->region->producer.value;
+		const uint32_t before = f->region->producer;
 
 		f->cq->channel = i == 0 ? channel : NULL;
 		session_turn_begin(set, 77);
 		assert_true(complete(f, 1, false, RNIC_WC_SUCCESS));
-		assert_int_equal(f->region->producer.value, before + 1);
+		assert_int_equal(f->region->producer, before + 1);
 		assert_true(complete(f, 2, false, RNIC_WC_LOC_ACCESS_ERR));
 		assert_true(complete(f, 3, false, RNIC_WC_SUCCESS));
-		assert_int_equal(f->region->producer.value, before + 1);
+		assert_int_equal(f->region->producer, before + 1);
 		scheduler_remove(&f->session_qp.review_node); /* there are no WQEs to flush */
 		session_turn_deliver(set, true);
-		assert_int_equal(f->region->producer.value, before + 3);
+		assert_int_equal(f->region->producer, before + 3);
 		assert_true(complete(f, 4, false, RNIC_WC_WR_FLUSH_ERR));
-		assert_int_equal(f->region->producer.value, before + 4);
+		assert_int_equal(f->region->producer, before + 4);
 		f->control->consumer = before + 4;
 	}
 	f->cq->channel = channel;
@@ -223,7 +270,7 @@ static void test_full_ring_refuses_until_polled(void **state)
 	for (uint64_t i = 0; i < ENTRIES; i++)
 		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
 	assert_false(complete(f, ENTRIES, false, RNIC_WC_SUCCESS));
-	assert_int_equal(f->region->producer.value, ENTRIES);
+	assert_int_equal(f->region->producer, ENTRIES);
 	assert_false(f->session->is_broken);
 	f->control->consumer = 1;
 	assert_true(complete(f, ENTRIES, false, RNIC_WC_SUCCESS));
@@ -245,7 +292,7 @@ static void test_lying_consumer_breaks_the_session(void **state)
 	}
 	assert_true(complete(f, 9, false, RNIC_WC_SUCCESS));
 	assert_true(f->session->is_broken);
-	assert_int_equal(f->region->producer.value, ENTRIES);
+	assert_int_equal(f->region->producer, ENTRIES);
 }
 
 static void test_arming(void **state)
@@ -380,6 +427,8 @@ int main(void)
 		TEST(test_times_only_where_they_are_wanted),
 		TEST(test_resizing_keeps_entries_and_times),
 		TEST(test_full_ring_refuses_until_polled),
+		TEST(test_an_empty_queue_goes_back_to_its_first_slot),
+		TEST(test_a_queue_with_entries_uses_all_its_slots),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),
 		TEST(test_lying_consumer_breaks_the_session),

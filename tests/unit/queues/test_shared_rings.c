@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define QPS	    2
-#define DEPTH	    16
+#define DEPTH	    32 /* so the CQ has slots beyond LIMIT_CQ_FIRST_SLOTS */
 #define CQ_ENTRIES  (2 * QPS * DEPTH)
 #define WQES	    20000u /* for each queue */
 #define DEADLINE_MS 60000  /* a wake-up that takes longer is lost */
