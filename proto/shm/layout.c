@@ -110,7 +110,6 @@ _Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,
 	       "the doorbell index wraps at 2^32");
 _Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries follow the head");
 
-/* What few clients use starts on a page of its own, so that it costs no memory until it is used. */
 #define PAGE_BYTES 4096
 
 /* Two senders that fill neighbouring slots must not share a cache line. */
@@ -124,19 +123,35 @@ static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
 
 /* Places the entries of a queue at `offset`; returns the offset behind them. */
 static uint64_t plan_entries(struct rnic_queue_plan *plan, uint32_t depth, uint64_t entry_bytes,
-			     uint64_t offset)
+			     uint32_t stride_bytes, uint64_t offset)
 {
 	plan->slots = depth == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(depth);
+	plan->side_stride_bytes = depth == 0 ? 0 : stride_bytes;
 	plan->entries_offset = offset;
 	return offset + plan->slots * entry_bytes;
 }
 
-/* Places the side area of a queue at `offset`; returns the offset behind it. */
-static uint64_t plan_side(struct rnic_queue_plan *plan, uint32_t stride_bytes, uint64_t offset)
+static uint64_t side_bytes(const struct rnic_queue_plan *plan)
 {
-	plan->side_stride_bytes = plan->slots == 0 ? 0 : stride_bytes;
-	plan->side_offset = offset;
-	return rnic_round_up(offset + (uint64_t)plan->slots * plan->side_stride_bytes, PAGE_BYTES);
+	return (uint64_t)plan->slots * plan->side_stride_bytes;
+}
+
+/*
+ * Places the side areas of both queues behind the entries, which end at `offset`; returns the
+ * offset behind them. What few clients use starts on a page of its own, so that it costs no memory
+ * until it is used. But small queues lie on one page with their side areas: where there are many
+ * queue pairs, each page more makes the processor translate another address.
+ */
+static uint64_t plan_sides(struct rnic_queues_plan *plan, uint64_t offset)
+{
+	const uint64_t bytes = rnic_round_up(offset, RNIC_CACHE_LINE_BYTES) +
+			       side_bytes(&plan->send) + side_bytes(&plan->recv);
+	const uint64_t alignment = bytes <= PAGE_BYTES ? RNIC_CACHE_LINE_BYTES : PAGE_BYTES;
+
+	plan->send.side_offset = rnic_round_up(offset, alignment);
+	plan->recv.side_offset =
+		rnic_round_up(plan->send.side_offset + side_bytes(&plan->send), alignment);
+	return plan->recv.side_offset + side_bytes(&plan->recv);
 }
 
 /* Lays out the queues behind a head of `offset` bytes. */
@@ -153,16 +168,13 @@ static int plan_queues(const struct rnic_qp_capacities *capacities, uint64_t off
 		return -EINVAL;
 
 	offset = plan_entries(&planned.send, capacities->max_send_wr, sizeof(struct rnic_send_wqe),
+			      side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
 			      offset);
 	offset = plan_entries(&planned.recv, capacities->max_recv_wr, sizeof(struct rnic_recv_wqe),
-			      offset);
-	offset = rnic_round_up(offset, PAGE_BYTES);
-	offset = plan_side(&planned.send,
-			   side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
-			   offset);
-	offset = plan_side(&planned.recv, side_stride(capacities->max_recv_sge, 0), offset);
+			      side_stride(capacities->max_recv_sge, 0), offset);
+	offset = plan_sides(&planned, offset);
 	/* No file of 0 bytes can be mapped. */
-	planned.region_bytes = offset > 0 ? offset : PAGE_BYTES;
+	planned.region_bytes = rnic_round_up(offset > 0 ? offset : 1, PAGE_BYTES);
 	assert(offset <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;

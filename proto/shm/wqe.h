@@ -5,7 +5,8 @@
  * A queue is a ring of WQEs of fixed size and a side area with one stride per slot. One SGE fits
  * into the WQE itself; two or more lie in the slot's part of the side area, as does inline data. So
  * the usual WQE is one cache line (half of one for a receive), and a client that needs no side area
- * touches none of its pages. The daemon copies a WQE once, then validates the copy.
+ * touches none of its pages; small queues share a page with theirs. The daemon copies a WQE once,
+ * then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
