@@ -275,6 +275,16 @@ static void qp_review(struct session_qp *qp, bool is_reset)
 	wqe_fetch_review(qp);
 }
 
+/*
+ * What a client posted before it leaves SQE is flushed (IBA volume 1, 10.3.1.6), whether or not a
+ * turn has come since then.
+ */
+static void qp_flush_sends_of_sqe(struct session_qp *qp)
+{
+	if (qp->qp->state == RNIC_QP_STATE_SQE)
+		wqe_fetch_take_sends(qp, qp->send_plan.slots);
+}
+
 /* Takes both steps of a connection. The first one stands when the second one is refused. */
 static int qp_connect(struct ctl_call *call, struct session_qp *qp,
 		      const struct rnic_ctl_modify_qp *request)
@@ -305,6 +315,7 @@ int ctl_modify_qp(struct ctl_call *call)
 		return result;
 	if (request->rts_mask != 0)
 		return qp_connect(call, qp, request);
+	qp_flush_sends_of_sqe(qp);
 	result = qp_step(call, qp->qp, &request->attributes, request->mask);
 	if (result == 0)
 		qp_review(qp, (request->mask & RNIC_QP_ATTR_STATE) != 0 &&

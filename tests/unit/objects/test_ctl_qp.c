@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CREATE_QP: the indices of a slot that had another QP, and QPs without queues. MODIFY_QP with two
- * steps: both, the first one alone, or none.
+ * steps: both, the first one alone, or none. Out of SQE: what was posted there.
  */
 #include "device/objects/object_requests.h"
 
@@ -288,14 +288,42 @@ static void test_path_is_checked(void **state)
 	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_INIT);
 }
 
+/* The device has had no turn since the client posted. */
+static void test_sends_of_sqe_are_flushed(void **state)
+{
+	struct fixture *f = *state;
+	struct rnic_ctl_create_qp uc = f->like_qp;
+	struct session_qp *qp;
+
+	uc.type = RNIC_QP_TYPE_UC;
+	qp = create_qp(f, &uc);
+	qp->qp->state = RNIC_QP_STATE_SQE;
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, 1);
+	const struct rnic_ctl_modify_qp request = {
+		.qp = qp->handle,
+		.mask = RNIC_QP_ATTR_STATE,
+		.attributes = {.state = RNIC_QP_STATE_RTS},
+	};
+
+	assert_int_equal(call(f, ctl_modify_qp, &request, sizeof(request)), 0);
+	assert_int_equal(qp->qp->state, RNIC_QP_STATE_RTS);
+	assert_int_equal(qp->send_consumer, 1);
+	assert_int_equal(qp->send_cq->producer, 1);
+	assert_int_equal(qp->send_cq->entries[0].status, RNIC_WC_WR_FLUSH_ERR);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_slot_starts_afresh),	TEST(test_without_queues),
-		TEST(test_both_steps),		TEST(test_first_step_refused),
-		TEST(test_second_step_refused), TEST(test_path_is_checked),
+		TEST(test_slot_starts_afresh),
+		TEST(test_without_queues),
+		TEST(test_both_steps),
+		TEST(test_first_step_refused),
+		TEST(test_second_step_refused),
+		TEST(test_path_is_checked),
+		TEST(test_sends_of_sqe_are_flushed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
