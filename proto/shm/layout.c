@@ -121,7 +121,7 @@ static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
 	return (uint32_t)rnic_round_up(bytes, RNIC_CACHE_LINE_BYTES);
 }
 
-/* Places the entries of a queue at `offset`; returns the offset behind them. */
+/* Sets slots and stride, and places the entries at `offset`; returns the offset behind them. */
 static uint64_t plan_entries(struct rnic_queue_plan *plan, uint32_t depth, uint64_t entry_bytes,
 			     uint32_t stride_bytes, uint64_t offset)
 {
@@ -175,7 +175,7 @@ static int plan_queues(const struct rnic_qp_capacities *capacities, uint64_t off
 	offset = plan_sides(&planned, offset);
 	/* No file of 0 bytes can be mapped. */
 	planned.region_bytes = rnic_round_up(offset > 0 ? offset : 1, PAGE_BYTES);
-	assert(offset <= RNIC_QUEUE_REGION_BYTES_MAX);
+	assert(planned.region_bytes <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;
 }

@@ -3,7 +3,8 @@
  * The single-producer, single-consumer ring, both halves.
  *
  * A ring has 2^n slots. `producer` and `consumer` count entries ever written and ever taken, modulo
- * 2^32; slot = index & (slots - 1). Each side keeps its own index privately and publishes it:
+ * 2^32; slot = index & (slots - 1), but rnic_ring_slot() in a CQ. Each side keeps its own index
+ * privately and publishes it:
  *
  *        producer                              consumer
  *
@@ -74,7 +75,7 @@
  *
  * tests/unit/shm/test_ring.c and tests/unit/queues/test_shared_rings.c, which has both halves, also
  * run under a thread sanitizer. It judges by these orderings and not by the processor's, so it sees
- * 1 to 3 fail on x86 too. 4 to 6 rest on what is written here.
+ * 1 to 3 fail on x86 too. 4 to 7 rest on what is written here.
  */
 #ifndef RNIC_PROTO_SHM_RING_H
 #define RNIC_PROTO_SHM_RING_H

@@ -246,10 +246,7 @@ void direct_begin_watch(struct rnic_direct *device)
 
 void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns)
 {
-	const uint64_t came_ns =
-		device->posted_ns > device->polled_ns ? device->posted_ns : device->polled_ns;
-
-	if (now_ns > came_ns + DIRECT_POLLING_NS) {
+	if (now_ns > device->polled_ns + DIRECT_POLLING_NS) {
 		device->takes /= 2;
 	} else if (++device->takes >= DIRECT_TAKES) {
 		device->is_watching = false;

@@ -276,12 +276,15 @@ static void qp_review(struct session_qp *qp, bool is_reset)
 }
 
 /*
- * What a client posted before it leaves SQE is flushed (IBA volume 1, 10.3.1.6), whether or not a
- * turn has come since then.
+ * What a client posted before it goes from SQE to RTS is flushed (IBTA 1.4, 10.3.1.6), whether or
+ * not a turn has come since then.
  */
-static void qp_flush_sends_of_sqe(struct session_qp *qp)
+static void qp_flush_sends_of_sqe(struct session_qp *qp, const struct rnic_ctl_modify_qp *request)
 {
-	if (qp->qp->state == RNIC_QP_STATE_SQE)
+	const bool is_to_rts = (request->mask & RNIC_QP_ATTR_STATE) != 0 &&
+			       request->attributes.state == RNIC_QP_STATE_RTS;
+
+	if (is_to_rts && qp->qp->state == RNIC_QP_STATE_SQE)
 		wqe_fetch_take_sends(qp, qp->send_plan.slots);
 }
 
@@ -315,7 +318,7 @@ int ctl_modify_qp(struct ctl_call *call)
 		return result;
 	if (request->rts_mask != 0)
 		return qp_connect(call, qp, request);
-	qp_flush_sends_of_sqe(qp);
+	qp_flush_sends_of_sqe(qp, request);
 	result = qp_step(call, qp->qp, &request->attributes, request->mask);
 	if (result == 0)
 		qp_review(qp, (request->mask & RNIC_QP_ATTR_STATE) != 0 &&
