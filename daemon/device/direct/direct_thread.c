@@ -78,11 +78,7 @@ static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
 
 	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
 		return false;
-	if (device_half_prepare_sleep(device->half)) {
-		device->sleepers++;
-		direct_arm(device, now_ns);
-		device_half_note_sleep(device->half);
-		direct_tell(device, now_ns);
+	if (direct_prepare_sleep(device, now_ns)) {
 		card_writer_refresh(&device->process.card, device->half, now_ns);
 		pthread_mutex_unlock(&device->lock);
 		epoll_wait(device->epoll_fd, &event, 1, -1);

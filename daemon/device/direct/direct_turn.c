@@ -13,7 +13,7 @@
 #define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
 #define DIRECT_TAKES	   16 /* arrivals that the program meets, before there are leases again */
 #define DIRECT_ANSWER_NS   (5 * RNIC_NS_PER_US) /* after a look for arrivals */
-#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* that a program which polls is away */
+#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* of absence of a program that polls */
 #define DIRECT_YIELDS	   100
 #define DIRECT_EVENTS	   8
 
@@ -198,6 +198,17 @@ void direct_tell(struct rnic_direct *device, uint64_t now_ns)
 	device_half_report(device->half);
 	link_client_tick(&device->process.link, now_ns);
 	card_writer_refresh_if_due(&device->process.card, device->half, now_ns);
+}
+
+bool direct_prepare_sleep(struct rnic_direct *device, uint64_t now_ns)
+{
+	if (!device_half_prepare_sleep(device->half))
+		return false;
+	device->sleepers++;
+	direct_arm(device, now_ns);
+	device_half_note_sleep(device->half);
+	direct_tell(device, now_ns);
+	return true;
 }
 
 bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns)

@@ -145,7 +145,7 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
 /*
  * Arms the timer that wakes the sleeping thread: at that time or earlier, or up to
  * DIRECT_LONG_SLEEP_NS after the lease of a program that has long come back in time. Does nothing
- * where no thread sleeps: a thread that is awake looks at what is due before it sleeps again. In a
+ * where no thread sleeps: a thread that is awake looks at all deadlines before its next sleep. In a
  * virtual machine, setting the timer costs more than a turn.
  */
 void direct_arm(struct rnic_direct *device, uint64_t now_ns);
@@ -174,8 +174,16 @@ bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns);
 bool direct_look(struct rnic_direct *device, uint64_t now_ns);
 bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns);
 
-/* Tells the control plane what has changed; call it before a sleep. */
+/* Tells the control plane what has changed. */
 void direct_tell(struct rnic_direct *device, uint64_t now_ns);
+
+/*
+ * Prepares a sleep on the descriptors: counts the caller in `sleepers`, arms the timer, and tells
+ * the control plane what has changed. False: there is work, and the caller must not sleep. The
+ * caller takes itself out of `sleepers` when the caller wakes, and calls
+ * device_half_withdraw_sleep() in both cases.
+ */
+bool direct_prepare_sleep(struct rnic_direct *device, uint64_t now_ns);
 
 /*
  * Lets waiting threads take the lock, which the caller has. The time is bounded: the scheduler may

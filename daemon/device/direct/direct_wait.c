@@ -213,11 +213,7 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
 		direct_take_lock(device);
 		return direct_look_for_event(device, waiter);
 	}
-	if (device_half_prepare_sleep(device->half)) {
-		device->sleepers++;
-		direct_arm(device, now_ns);
-		device_half_note_sleep(device->half);
-		direct_tell(device, now_ns);
+	if (direct_prepare_sleep(device, now_ns)) {
 		pthread_cleanup_push(direct_sleep_cancelled, waiter);
 		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count,
 						 direct_wake_ns(device, waiter));

@@ -159,8 +159,7 @@ static void cq_move_entries(const struct session_cq *from, struct session_cq *to
 {
 	struct rnic_cq_region *head = to->region.address;
 
-	to->slot_zero = from->consumer;
-	atomic_store_explicit(&head->slot_zero, to->slot_zero, memory_order_relaxed);
+	cqe_delivery_set_slot_zero(to, from->consumer);
 	for (uint32_t i = from->consumer; i != from->producer; i++) {
 		const uint32_t old_slot = rnic_ring_slot(i, from->slot_zero, from->slots);
 		const uint32_t new_slot = rnic_ring_slot(i, to->slot_zero, to->slots);

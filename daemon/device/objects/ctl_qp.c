@@ -276,8 +276,8 @@ static void qp_review(struct session_qp *qp, bool is_reset)
 }
 
 /*
- * What a client posted before it goes from SQE to RTS is flushed (IBTA 1.4, 10.3.1.6), whether or
- * not a turn has come since then.
+ * Flushes the sends that wait in the ring of a QP which goes from SQE to RTS (IBTA 1.4, 10.3.1.6).
+ * The client may have posted them after the last turn.
  */
 static void qp_flush_sends_of_sqe(struct session_qp *qp, const struct rnic_ctl_modify_qp *request)
 {

@@ -104,17 +104,23 @@ static void cqe_delivery_review(const struct qp *qp)
 		wqe_fetch_review(qp->user);
 }
 
+void cqe_delivery_set_slot_zero(struct session_cq *cq, uint32_t index)
+{
+	struct rnic_cq_region *region = cq->region.address;
+
+	cq->slot_zero = index;
+	atomic_store_explicit(&region->slot_zero, index, memory_order_relaxed);
+}
+
 /* Returns the slot of the next CQE. An empty queue that has used many slots goes back to slot 0. */
 static uint32_t cqe_delivery_next_slot(struct session_cq *cq)
 {
-	struct rnic_cq_region *region = cq->region.address;
 	const uint32_t slot = rnic_ring_slot(cq->producer, cq->slot_zero, cq->slots);
 
 	if (slot < LIMIT_CQ_FIRST_SLOTS || slot % LIMIT_CQ_LOOK_SLOTS != 0 ||
 	    cqe_delivery_used(cq) != 0)
 		return slot;
-	cq->slot_zero = cq->producer;
-	atomic_store_explicit(&region->slot_zero, cq->slot_zero, memory_order_relaxed);
+	cqe_delivery_set_slot_zero(cq, cq->producer);
 	return 0;
 }
 

@@ -41,6 +41,12 @@ void cqe_delivery_port_event(struct session_set *set, enum rnic_async_event_type
 int64_t cqe_delivery_used(struct session_cq *cq);
 
 /*
+ * From now on the CQE of number `index` has slot 0. The queue must be empty, or its region new. The
+ * next CQE that is published makes the word visible to the client (shm/ring.h, 7).
+ */
+void cqe_delivery_set_slot_zero(struct session_cq *cq, uint32_t index);
+
+/*
  * For listings: returns the number of unpolled CQEs (0 when the client's index is invalid), and
  * stores how the CQ is armed.
  */

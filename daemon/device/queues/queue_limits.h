@@ -14,8 +14,8 @@ enum {
 	LIMIT_DOORBELL_IDLE_NS = 10000000,
 
 	/*
-	 * A CQ uses so many slots, which lie on its first page, before the daemon looks whether the
-	 * queue is empty and can begin again at slot 0; the looks come so many slots apart.
+	 * An empty CQ goes back to slot 0 only after its first slots, which lie on one page. From
+	 * there on the daemon looks at each multiple of the second number whether the CQ is empty.
 	 */
 	LIMIT_CQ_FIRST_SLOTS = 96,
 	LIMIT_CQ_LOOK_SLOTS = 16,

@@ -43,7 +43,7 @@ struct session_cq {
 	uint32_t slots;
 	uint32_t producer;  /* CQEs ever written */
 	uint32_t consumer;  /* the client's index, as last read and found valid */
-	uint32_t slot_zero; /* as in the region */
+	uint32_t slot_zero; /* the copy of the region's word that the daemon trusts */
 	bool has_error;	    /* CQEs from an error on are written, and not yet published */
 	bool has_solicited; /* a CQE written since the last look at `armed` is solicited or in error
 			     */
