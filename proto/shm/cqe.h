@@ -49,9 +49,9 @@ struct rnic_cqe {
  * RNIC_CQ_TIMESTAMPS a time for each entry follows on pages of its own: a uint64_t, in nanoseconds
  * of the monotonic clock.
  *
- * A queue that the client polls as fast as it fills needs few of its slots. So the daemon, when it
- * finds the queue empty, may go back to slot 0 with the next entry: it stores that entry's index
- * in `slot_zero`. The pages behind the first ones then cost no memory and stay out of the caches.
+ * A queue that the client polls as fast as it fills needs few of its slots. So the daemon may write
+ * the next entry to slot 0 when the queue is empty: the daemon stores the index of that entry in
+ * `slot_zero`. The pages behind the first one then cost no memory and stay out of the caches.
  *
  * RESIZE_CQ makes a new region. Its index goes on counting, and every entry that the client has not
  * taken yet lies there, with its time. After its answer the daemon does not write to the old region
@@ -61,7 +61,7 @@ struct rnic_cq_region {
 	struct rnic_region_header header;
 	/* The daemon writes both: slot_zero only while the queue is empty, and before producer. */
 	_Atomic uint32_t producer;
-	_Atomic uint32_t slot_zero; /* the index of an entry in slot 0: rnic_ring_slot() */
+	_Atomic uint32_t slot_zero; /* index of an entry that has slot 0: rnic_ring_slot() */
 	uint8_t reserved[RNIC_CACHE_LINE_BYTES - 8];
 };
 

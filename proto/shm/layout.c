@@ -138,9 +138,9 @@ static uint64_t side_bytes(const struct rnic_queue_plan *plan)
 
 /*
  * Places the side areas of both queues behind the entries, which end at `offset`; returns the
- * offset behind them. What few clients use starts on a page of its own, so that it costs no memory
- * until it is used. But small queues lie on one page with their side areas: where there are many
- * queue pairs, each page more makes the processor translate another address.
+ * offset behind them. Few clients use a side area, so it starts on a page of its own and costs no
+ * memory until a client writes to it. But small queues share one page with their side areas: each
+ * further page of a queue pair is one more address for the processor to translate.
  */
 static uint64_t plan_sides(struct rnic_queues_plan *plan, uint64_t offset)
 {

@@ -3,7 +3,7 @@
  * The single-producer, single-consumer ring, both halves.
  *
  * A ring has 2^n slots. `producer` and `consumer` count entries ever written and ever taken, modulo
- * 2^32; slot = index & (slots - 1), but rnic_ring_slot() in a CQ. Each side keeps its own index
+ * 2^32; slot = index & (slots - 1), and in a CQ rnic_ring_slot(). Each side keeps its own index
  * privately and publishes it:
  *
  *        producer                              consumer

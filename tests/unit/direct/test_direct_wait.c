@@ -25,7 +25,7 @@ struct channel {
 	int write_fd;
 };
 
-/* The device's thread is not there; what it sleeps on is, and it counts as asleep. */
+/* There is no thread of the device, but its descriptors are there, and it counts as asleep. */
 struct fixture {
 	struct rnic_direct device;
 	struct channel first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CREATE_QP: the indices of a slot that had another QP, and QPs without queues. MODIFY_QP with two
- * steps: both, the first one alone, or none. Out of SQE: what was posted there.
+ * steps: both, the first one alone, or none. MODIFY_QP from SQE to RTS, with a send in the ring.
  */
 #include "device/objects/object_requests.h"
 
