@@ -46,7 +46,8 @@ static bool session_holds(const struct session *session, const uint8_t *address)
 	return region_holds(&session->region, address) || region_holds(&session->status, address) ||
 	       region_holds(&session->newest, address) ||
 	       mapped_files_hold(&session->files, address) ||
-	       table_holds(&session->qps, offsetof(struct session_qp, region), address) ||
+	       table_holds(&session->queue_regions, offsetof(struct session_queue_region, region),
+			   address) ||
 	       table_holds(&session->cqs, offsetof(struct session_cq, region), address) ||
 	       table_holds(&session->srqs, offsetof(struct session_srq, region), address);
 }

@@ -11,8 +11,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -116,45 +114,6 @@ static void contexts_remove(const struct rnic_context *context)
 		}
 	}
 	pthread_mutex_unlock(&contexts_lock);
-}
-
-static bool is_client_written(enum rnic_region_kind kind)
-{
-	return kind == RNIC_REGION_SESSION || kind == RNIC_REGION_QUEUES || kind == RNIC_REGION_SRQ;
-}
-
-static bool is_header_right(const struct rnic_region_header *header, enum rnic_region_kind kind,
-			    uint64_t bytes)
-{
-	return header->magic == RNIC_REGION_MAGIC && header->version == RNIC_SHM_VERSION &&
-	       header->kind == kind && header->bytes >= bytes;
-}
-
-int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region)
-{
-	const int rights = is_client_written(kind) ? PROT_READ | PROT_WRITE : PROT_READ;
-	struct stat status;
-	void *mapped;
-
-	if (fstat(fd, &status) != 0)
-		return -errno;
-	if (status.st_size < 0 || (uint64_t)status.st_size < bytes)
-		return -EIO;
-	mapped = mmap(NULL, bytes, rights, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	if (rnic_region_has_header(kind) && !is_header_right(mapped, kind, bytes)) {
-		munmap(mapped, bytes);
-		return -EIO;
-	}
-	*region = mapped;
-	return 0;
-}
-
-void rnic_region_unmap(const void *region, uint64_t bytes)
-{
-	if (region != NULL)
-		munmap((void *)region, bytes);
 }
 
 /* Introduces the process. `call` says where the descriptor of the reply goes, if there is one. */
@@ -352,6 +311,7 @@ static void context_free(struct rnic_context *context)
 	rnic_link_fini(&context->control);
 	pthread_mutex_destroy(&context->objects_lock);
 	pthread_cond_destroy(&context->acknowledged);
+	rnic_queue_memory_free(&context->queue_memory);
 	tables_free(context);
 	free(context->cm_ids);
 	free(context);
@@ -387,6 +347,7 @@ static struct rnic_context *context_new(void)
 	}
 	rnic_link_init(&context->control);
 	rnic_link_init(&context->device);
+	context->queue_memory.link = &context->device;
 	context->control.fork_lock = &contexts_lock;
 	context->device.fork_lock = &contexts_lock;
 	atomic_init(&context->references, 1);

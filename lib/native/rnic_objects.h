@@ -10,6 +10,8 @@
 #define LIB_NATIVE_RNIC_OBJECTS_H
 
 #include "native/daemon_link.h"
+#include "native/queues/queue_memory.h"
+#include "native/queues/region_map.h"
 #include "native/spinlock.h"
 #include "shm/cqe.h"
 #include "shm/region.h"
@@ -38,6 +40,7 @@ struct rnic_context {
 	pthread_cond_t acknowledged;
 	struct rnic_cq **cqs; /* by slot */
 	struct rnic_block *blocks;
+	struct rnic_queue_memory queue_memory;
 	struct rnic_cm_id **cm_ids; /* by slot; NULL before the first */
 	bool fatal_reported;
 
@@ -164,8 +167,7 @@ struct rnic_qp {
 	struct rnic_work_queue send;
 	struct rnic_work_queue recv;
 	uint32_t max_inline_bytes;
-	void *region; /* of the queues; an XRC target that was opened has none */
-	uint64_t region_bytes;
+	struct rnic_queue_places places;
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
 	struct rnic_srq *srq;	/* NULL: receives are posted to `recv` */
@@ -177,9 +179,12 @@ struct rnic_qp {
 /* Makes an empty queue, which lies nowhere yet. */
 void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge);
 
-/* Says where the queue lies in a mapped region, and which word is its index. Under its lock. */
-void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
-			   const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
+/*
+ * Says where the queue of `plan` lies, when all entries and all side areas begin at these
+ * addresses, and which word is its index. Under its lock.
+ */
+void rnic_work_queue_place(struct rnic_work_queue *queue, const struct rnic_queue_plan *plan,
+			   uint8_t *entries, uint8_t *sides, _Atomic uint32_t *producer,
 			   uint32_t depth);
 
 /*
@@ -231,14 +236,6 @@ int rnic_obtain_pd(struct rnic_context *context, enum rnic_ctl_operation operati
  */
 void rnic_context_ring(struct rnic_context *context, enum rnic_doorbell_kind kind, uint32_t slot,
 		       bool is_awaited);
-
-/*
- * Maps a region that the daemon made, and checks that it has at least `bytes` bytes, and that its
- * header, if the kind has one, says so and names the kind. The descriptor stays the caller's.
- * -EIO: it is another region, or one of another version.
- */
-int rnic_region_map(int fd, enum rnic_region_kind kind, uint64_t bytes, void **region);
-void rnic_region_unmap(const void *region, uint64_t bytes);
 
 /* Finds the block of rnic_alloc() that holds the whole range, or NULL. Under objects_lock. */
 const struct rnic_block *rnic_block_find(const struct rnic_context *context, const void *address,

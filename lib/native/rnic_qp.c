@@ -6,18 +6,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-void rnic_work_queue_place(struct rnic_work_queue *queue, void *region,
-			   const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
+void rnic_work_queue_place(struct rnic_work_queue *queue, const struct rnic_queue_plan *plan,
+			   uint8_t *entries, uint8_t *sides, _Atomic uint32_t *producer,
 			   uint32_t depth)
 {
 	queue->shared_producer = producer;
-	queue->entries = (uint8_t *)region + plan->entries_offset;
-	queue->side = (uint8_t *)region + plan->side_offset;
 	queue->side_stride_bytes = plan->side_stride_bytes;
 	queue->mask = plan->slots - 1;
 	queue->depth = depth;
+	if (depth == 0)
+		return;
+	queue->entries = entries + plan->entries_offset;
+	queue->side = sides + plan->side_offset;
 }
 
 void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
@@ -29,32 +30,26 @@ void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
 	queue->consumer = NULL;
 }
 
-/* Maps the queues that the daemon granted. */
-static int adopt_queues(struct rnic_qp *qp, const struct rnic_qp_capacities *granted, int fd)
+/* Makes the queues of a queue pair that has places and a slot. */
+static void qp_make_queues(struct rnic_qp *qp, const struct rnic_queues_plan *plan,
+			   const struct rnic_qp_capacities *granted)
 {
 	struct rnic_qp_control *control = rnic_qp_control_of(qp->context->session, qp->handle.slot);
-	struct rnic_queues_plan plan;
-	void *region;
-	int error;
+	uint8_t *entries = rnic_queue_places_entries(&qp->places);
+	uint8_t *sides = rnic_queue_places_sides(&qp->places);
 
-	if (rnic_queues_plan(granted, &plan) != 0)
-		return -EIO;
-	error = rnic_region_map(fd, RNIC_REGION_QUEUES, plan.region_bytes, &region);
-	if (error != 0)
-		return error;
-	qp->region = region;
-	qp->region_bytes = plan.region_bytes;
 	qp->max_inline_bytes = granted->max_inline_bytes;
 	rnic_work_queue_init(&qp->send, granted->max_send_sge);
-	rnic_work_queue_place(&qp->send, region, &plan.send, &control->send_producer,
+	rnic_work_queue_place(&qp->send, &plan->send, entries, sides, &control->send_producer,
 			      granted->max_send_wr);
 	rnic_work_queue_init(&qp->recv, granted->max_recv_sge);
-	rnic_work_queue_place(&qp->recv, region, &plan.recv, &control->recv_producer,
+	rnic_work_queue_place(&qp->recv, &plan->recv, entries, sides, &control->recv_producer,
 			      granted->max_recv_wr);
-	return 0;
 }
 
-static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
+/* Makes the queue pair, whose queues have places. */
+static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd,
+		      const struct rnic_qp_options *options)
 {
 	static const struct rnic_handle none;
 	const struct rnic_ctl_create_qp request = {
@@ -66,24 +61,49 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_
 		.type = options->type,
 		.signal_all = options->signal_all,
 		.capacities = options->capacities,
+		.queue_region = rnic_queue_places_handle(&qp->places),
+		.entries_offset = qp->places.entries_offset,
+		.sides_offset = qp->places.sides_offset,
 	};
 	struct rnic_ctl_create_qp_reply reply;
-	int fd;
-	int error = rnic_link_call_for_fd(&qp->context->device,
-					  RNIC_CALL(RNIC_CTL_CREATE_QP, request, reply), &fd);
+	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CREATE_QP, request, reply);
+	int error = rnic_link_call(&qp->context->device, &call);
 
 	if (error != 0)
 		return error;
+	if (reply.qp.slot >= RNIC_SESSION_QPS_MAX) {
+		rnic_link_call_object(&qp->context->device, RNIC_CTL_DESTROY_QP, reply.qp);
+		return -EIO;
+	}
 	qp->handle = reply.qp;
 	qp->qpn = reply.qpn;
-	error = reply.qp.slot < RNIC_SESSION_QPS_MAX ? adopt_queues(qp, &reply.capacities, fd)
-						     : -EIO;
-	close(fd);
+	return 0;
+}
+
+/* Finds places for the queues and makes the queue pair. The options then say what is granted. */
+static int open_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
+{
+	struct rnic_qp_capacities granted;
+	struct rnic_queues_plan plan;
+	int error;
+
+	rnic_queues_grant(&options->capacities, options->type, options->srq != NULL, &granted);
+	if (rnic_queues_plan(&granted, &plan) != 0) {
+		/* The daemon refuses it too, with a sentence for the caller. */
+		error = request_qp(qp, pd, options);
+		return error != 0 ? error : -EIO;
+	}
+	error = rnic_queue_places_take(&qp->context->queue_memory, &plan, &qp->places);
 	if (error != 0)
-		rnic_link_call_object(&qp->context->device, RNIC_CTL_DESTROY_QP, reply.qp);
-	else
-		options->capacities = reply.capacities;
-	return error;
+		return error;
+	error = request_qp(qp, pd, options);
+	if (error != 0) {
+		rnic_queue_places_give(&qp->context->queue_memory, &qp->places);
+		return error;
+	}
+	qp_make_queues(qp, &plan, &granted);
+	options->capacities = granted;
+	return 0;
 }
 
 /* Enters the queue pair into its slot, or empties it, while nobody polls its completions. */
@@ -165,7 +185,7 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	 * filled.
 	 */
 	pthread_mutex_lock(&context->objects_lock);
-	error = request_qp(qp, pd, options);
+	error = open_qp(qp, pd, options);
 	if (error == 0) {
 		qp_count_references(qp, 1);
 		qp_set_slot(qp, qp);
@@ -310,8 +330,8 @@ int rnic_destroy_qp(struct rnic_qp *qp)
 	qp_set_slot(qp, NULL);
 	qp_count_references(qp, -1);
 	rnic_event_count_wait(context, &qp->async_events);
+	rnic_queue_places_give(&context->queue_memory, &qp->places);
 	pthread_mutex_unlock(&context->objects_lock);
-	rnic_region_unmap(qp->region, qp->region_bytes);
 	rnic_context_release(context);
 	free(qp);
 	return 0;

@@ -13,7 +13,7 @@
  */
 static int srq_adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes *granted, int fd)
 {
-	struct rnic_queues_plan plan;
+	struct rnic_srq_plan plan;
 	void *region;
 	int error;
 
@@ -25,8 +25,8 @@ static int srq_adopt_ring(struct rnic_srq *srq, const struct rnic_srq_attributes
 	rnic_region_unmap(srq->region, srq->region_bytes);
 	srq->region = region;
 	srq->region_bytes = plan.region_bytes;
-	rnic_work_queue_place(&srq->recv, region, &plan.recv, &srq->region->recv_producer.value,
-			      granted->max_wr);
+	rnic_work_queue_place(&srq->recv, &plan.recv, region, region,
+			      &srq->region->recv_producer.value, granted->max_wr);
 	srq->recv.consumer = &srq->region->srq_consumer;
 	return 0;
 }

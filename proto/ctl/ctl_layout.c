@@ -219,7 +219,13 @@ RNIC_AT(struct rnic_ctl_resize_cq, cq, 0);
 RNIC_AT(struct rnic_ctl_resize_cq, entries, 8);
 RNIC_AT(struct rnic_ctl_resize_cq, reserved, 12);
 
-RNIC_SIZE(struct rnic_ctl_create_qp, 72);
+RNIC_SIZE(struct rnic_ctl_create_queue_region, 8);
+RNIC_AT(struct rnic_ctl_create_queue_region, bytes, 0);
+
+RNIC_SIZE(struct rnic_ctl_queue_region_reply, 8);
+RNIC_AT(struct rnic_ctl_queue_region_reply, queue_region, 0);
+
+RNIC_SIZE(struct rnic_ctl_create_qp, 96);
 RNIC_AT(struct rnic_ctl_create_qp, pd, 0);
 RNIC_AT(struct rnic_ctl_create_qp, send_cq, 8);
 RNIC_AT(struct rnic_ctl_create_qp, recv_cq, 16);
@@ -229,11 +235,13 @@ RNIC_AT(struct rnic_ctl_create_qp, signal_all, 36);
 RNIC_AT(struct rnic_ctl_create_qp, capacities, 40);
 RNIC_AT(struct rnic_ctl_create_qp, reserved, 60);
 RNIC_AT(struct rnic_ctl_create_qp, xrcd, 64);
+RNIC_AT(struct rnic_ctl_create_qp, queue_region, 72);
+RNIC_AT(struct rnic_ctl_create_qp, entries_offset, 80);
+RNIC_AT(struct rnic_ctl_create_qp, sides_offset, 88);
 
-RNIC_SIZE(struct rnic_ctl_create_qp_reply, 32);
+RNIC_SIZE(struct rnic_ctl_create_qp_reply, 12);
 RNIC_AT(struct rnic_ctl_create_qp_reply, qp, 0);
 RNIC_AT(struct rnic_ctl_create_qp_reply, qpn, 8);
-RNIC_AT(struct rnic_ctl_create_qp_reply, capacities, 12);
 
 RNIC_SIZE(struct rnic_ctl_modify_qp, 132);
 RNIC_AT(struct rnic_ctl_modify_qp, qp, 0);

@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 #define RNIC_CTL_MAGIC		   UINT32_C(0x6c746372) /* "rctl" in a hex dump */
-#define RNIC_CTL_VERSION_MIN	   3
-#define RNIC_CTL_VERSION_MAX	   3
+#define RNIC_CTL_VERSION_MIN	   4
+#define RNIC_CTL_VERSION_MAX	   4
 #define RNIC_CTL_MESSAGE_BYTES	   8192 /* no message is longer */
 #define RNIC_CTL_FDS_MAX	   4
 #define RNIC_CTL_TEXT_BYTES	   160
@@ -93,6 +93,8 @@ enum rnic_ctl_operation {
 	RNIC_CTL_IMPORT_PD,
 	RNIC_CTL_IMPORT_MR,
 	RNIC_CTL_OPEN_DEVICE,
+	RNIC_CTL_CREATE_QUEUE_REGION,
+	RNIC_CTL_DESTROY_QUEUE_REGION,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -333,6 +335,19 @@ struct rnic_ctl_resize_cq {
 
 /* ---- queue pairs ---- */
 
+/* Asks for memory for the queues of queue pairs. The reply's descriptor 0 is the region. */
+struct rnic_ctl_create_queue_region {
+	uint64_t bytes; /* a multiple of RNIC_QUEUE_PAGE_BYTES, not 0 */
+};
+
+struct rnic_ctl_queue_region_reply {
+	struct rnic_handle queue_region;
+};
+
+/*
+ * The queues are laid out by rnic_queues_plan() of what rnic_queues_grant() grants. The device does
+ * not care whether the queues of one client lie on top of each other.
+ */
 struct rnic_ctl_create_qp {
 	struct rnic_handle pd;
 	struct rnic_handle send_cq;
@@ -343,13 +358,14 @@ struct rnic_ctl_create_qp {
 	struct rnic_qp_capacities capacities;
 	uint32_t reserved;
 	struct rnic_handle xrcd; /* of an XRC target, which has neither PD nor CQs; else none */
+	struct rnic_handle queue_region; /* none: the QP has no queues */
+	uint64_t entries_offset;	 /* of the queues' entries in the region */
+	uint64_t sides_offset;		 /* of their side areas */
 };
 
-/* The reply's descriptor 0 is the queues region, laid out by rnic_queues_plan(capacities). */
 struct rnic_ctl_create_qp_reply {
 	struct rnic_handle qp;
 	uint32_t qpn;
-	struct rnic_qp_capacities capacities;
 };
 
 /*

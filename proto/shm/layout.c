@@ -110,7 +110,7 @@ _Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,
 	       "the doorbell index wraps at 2^32");
 _Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries follow the head");
 
-#define PAGE_BYTES 4096
+#define INLINE_BYTES_MIN 64
 
 /* Two senders that fill neighbouring slots must not share a cache line. */
 static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
@@ -131,68 +131,70 @@ static uint64_t plan_entries(struct rnic_queue_plan *plan, uint32_t depth, uint6
 	return offset + plan->slots * entry_bytes;
 }
 
-static uint64_t side_bytes(const struct rnic_queue_plan *plan)
+/* Places the side area at `offset`; returns the offset behind the area. */
+static uint64_t plan_side(struct rnic_queue_plan *plan, uint64_t offset)
 {
-	return (uint64_t)plan->slots * plan->side_stride_bytes;
+	plan->side_offset = offset;
+	return offset + (uint64_t)plan->slots * plan->side_stride_bytes;
 }
 
-/*
- * Places the side areas of both queues behind the entries, which end at `offset`; returns the
- * offset behind them. Few clients use a side area, so it starts on a page of its own and costs no
- * memory until a client writes to it. But small queues share one page with their side areas: each
- * further page of a queue pair is one more address for the processor to translate.
- */
-static uint64_t plan_sides(struct rnic_queues_plan *plan, uint64_t offset)
+static bool are_within_maxima(const struct rnic_qp_capacities *capacities)
 {
-	const uint64_t bytes = rnic_round_up(offset, RNIC_CACHE_LINE_BYTES) +
-			       side_bytes(&plan->send) + side_bytes(&plan->recv);
-	const uint64_t alignment = bytes <= PAGE_BYTES ? RNIC_CACHE_LINE_BYTES : PAGE_BYTES;
-
-	plan->send.side_offset = rnic_round_up(offset, alignment);
-	plan->recv.side_offset =
-		rnic_round_up(plan->send.side_offset + side_bytes(&plan->send), alignment);
-	return plan->recv.side_offset + side_bytes(&plan->recv);
+	return capacities->max_send_wr <= RNIC_WR_DEPTH_MAX &&
+	       capacities->max_recv_wr <= RNIC_WR_DEPTH_MAX &&
+	       capacities->max_send_sge <= RNIC_SGE_COUNT_MAX &&
+	       capacities->max_recv_sge <= RNIC_SGE_COUNT_MAX &&
+	       capacities->max_inline_bytes <= RNIC_INLINE_BYTES_MAX;
 }
 
-/* Lays out the queues behind a head of `offset` bytes. */
-static int plan_queues(const struct rnic_qp_capacities *capacities, uint64_t offset,
-		       struct rnic_queues_plan *plan)
+void rnic_queues_grant(const struct rnic_qp_capacities *wanted, uint32_t type, bool has_srq,
+		       struct rnic_qp_capacities *granted)
+{
+	*granted = (struct rnic_qp_capacities){0};
+	if (type == RNIC_QP_TYPE_XRC_TARGET)
+		return;
+	granted->max_send_wr = wanted->max_send_wr;
+	granted->max_send_sge = wanted->max_send_sge > 0 ? wanted->max_send_sge : 1;
+	granted->max_inline_bytes = wanted->max_inline_bytes > INLINE_BYTES_MIN
+					    ? wanted->max_inline_bytes
+					    : INLINE_BYTES_MIN;
+	if (has_srq || type == RNIC_QP_TYPE_XRC_INITIATOR)
+		return;
+	granted->max_recv_wr = wanted->max_recv_wr;
+	granted->max_recv_sge = wanted->max_recv_sge > 0 ? wanted->max_recv_sge : 1;
+}
+
+int rnic_queues_plan(const struct rnic_qp_capacities *granted, struct rnic_queues_plan *plan)
 {
 	struct rnic_queues_plan planned;
+	uint64_t offset;
 
-	if (capacities->max_send_wr > RNIC_WR_DEPTH_MAX ||
-	    capacities->max_recv_wr > RNIC_WR_DEPTH_MAX ||
-	    capacities->max_send_sge > RNIC_SGE_COUNT_MAX ||
-	    capacities->max_recv_sge > RNIC_SGE_COUNT_MAX ||
-	    capacities->max_inline_bytes > RNIC_INLINE_BYTES_MAX)
+	if (!are_within_maxima(granted))
 		return -EINVAL;
-
-	offset = plan_entries(&planned.send, capacities->max_send_wr, sizeof(struct rnic_send_wqe),
-			      side_stride(capacities->max_send_sge, capacities->max_inline_bytes),
-			      offset);
-	offset = plan_entries(&planned.recv, capacities->max_recv_wr, sizeof(struct rnic_recv_wqe),
-			      side_stride(capacities->max_recv_sge, 0), offset);
-	offset = plan_sides(&planned, offset);
-	/* No file of 0 bytes can be mapped. */
-	planned.region_bytes = rnic_round_up(offset > 0 ? offset : 1, PAGE_BYTES);
-	assert(planned.region_bytes <= RNIC_QUEUE_REGION_BYTES_MAX);
+	offset = plan_entries(&planned.send, granted->max_send_wr, sizeof(struct rnic_send_wqe),
+			      side_stride(granted->max_send_sge, granted->max_inline_bytes), 0);
+	planned.entries_bytes =
+		plan_entries(&planned.recv, granted->max_recv_wr, sizeof(struct rnic_recv_wqe),
+			     side_stride(granted->max_recv_sge, 0), offset);
+	planned.sides_bytes = plan_side(&planned.recv, plan_side(&planned.send, 0));
+	assert(planned.entries_bytes + planned.sides_bytes <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;
 }
 
-int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan)
+int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_srq_plan *plan)
 {
-	return plan_queues(capacities, 0, plan);
-}
+	struct rnic_srq_plan planned;
+	uint64_t offset;
 
-int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan)
-{
-	const struct rnic_qp_capacities capacities = {
-		.max_recv_wr = granted->max_wr,
-		.max_recv_sge = granted->max_sge,
-	};
-
-	return plan_queues(&capacities, sizeof(struct rnic_srq_region), plan);
+	if (granted->max_wr > RNIC_WR_DEPTH_MAX || granted->max_sge > RNIC_SGE_COUNT_MAX)
+		return -EINVAL;
+	offset = plan_entries(&planned.recv, granted->max_wr, sizeof(struct rnic_recv_wqe),
+			      side_stride(granted->max_sge, 0), sizeof(struct rnic_srq_region));
+	offset = plan_side(&planned.recv, rnic_round_up(offset, RNIC_CACHE_LINE_BYTES));
+	planned.region_bytes = rnic_round_up(offset, RNIC_QUEUE_PAGE_BYTES);
+	*plan = planned;
+	return 0;
 }
 
 uint32_t rnic_cq_slots(uint32_t entries)
@@ -204,7 +206,7 @@ uint32_t rnic_cq_slots(uint32_t entries)
 static uint64_t cq_times_offset(uint32_t slots)
 {
 	return rnic_round_up(RNIC_CQ_ENTRIES_OFFSET + (uint64_t)slots * sizeof(struct rnic_cqe),
-			     PAGE_BYTES);
+			     RNIC_QUEUE_PAGE_BYTES);
 }
 
 uint64_t rnic_cq_region_bytes(uint32_t slots, uint32_t flags)

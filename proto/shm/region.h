@@ -20,22 +20,19 @@
 #include <stdint.h>
 
 #define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
-#define RNIC_SHM_VERSION      4
+#define RNIC_SHM_VERSION      5
 #define RNIC_CACHE_LINE_BYTES 64
 #define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 
 enum rnic_region_kind {
 	RNIC_REGION_SESSION = 1, /* client writes */
 	RNIC_REGION_STATUS = 2,	 /* daemon writes */
-	RNIC_REGION_QUEUES = 3,	 /* client writes: send and receive queue of a QP */
+	RNIC_REGION_QUEUES = 3,	 /* client writes: send and receive queues of QPs */
 	RNIC_REGION_CQ = 4,	 /* daemon writes */
 	RNIC_REGION_SRQ = 5,	 /* client writes all but one word */
 };
 
-/*
- * The queues of a QP have none: those of the usual depths fill their pages, and a header would
- * spread them over one page more.
- */
+/* The client places queues in a region of queues as it likes, from the first byte on. */
 static inline bool rnic_region_has_header(enum rnic_region_kind kind)
 {
 	return kind != RNIC_REGION_QUEUES;

@@ -15,8 +15,11 @@
 #include "base/verbs_types.h"
 #include "shm/region.h"
 
+#include <stdbool.h>
+
 #define RNIC_INLINE_BYTES_MAX	    1024
 #define RNIC_QUEUE_REGION_BYTES_MAX (UINT64_C(1) << 30)
+#define RNIC_QUEUE_PAGE_BYTES	    4096
 
 struct rnic_send_wqe {
 	uint64_t wr_id;
@@ -82,7 +85,10 @@ struct rnic_srq_region {
 	struct rnic_shared_index recv_producer; /* client writes */
 };
 
-/* Where one queue lies in its region. Offsets are from the start of the region. */
+/*
+ * Where one queue lies: its entries from the start of all entries, its side area from the start of
+ * all side areas.
+ */
 struct rnic_queue_plan {
 	uint32_t slots; /* a power of two, at least the depth asked for; 0 when there is no queue */
 	uint32_t side_stride_bytes;
@@ -90,20 +96,40 @@ struct rnic_queue_plan {
 	uint64_t side_offset;
 };
 
+/*
+ * The queues of a QP, which lie in two places of a queue region: the entries of both queues in the
+ * one, their side areas in the other. The client chooses the places, at multiples of
+ * RNIC_CACHE_LINE_BYTES.
+ */
 struct rnic_queues_plan {
 	struct rnic_queue_plan send;
 	struct rnic_queue_plan recv;
-	uint64_t region_bytes; /* at least one page: QPs without queues have a region too */
+	uint64_t entries_bytes; /* 0: the QP has no queues */
+	uint64_t sides_bytes;
+};
+
+/* The region of an SRQ, with the one place of both areas: the region itself. */
+struct rnic_srq_plan {
+	struct rnic_queue_plan recv;
+	uint64_t region_bytes;
 };
 
 /*
- * Computes the layout for granted capacities, with the first queue at offset 0; both sides call
- * this function and get the same layout. Returns -EINVAL when a capacity is beyond the maxima
- * above: the daemon checks before it grants, and the library treats the error as a broken daemon.
+ * What a queue pair gets that asks for `wanted`. At least one SGE and some inline data: programs
+ * that ask for none post with them all the same, because adapters grant them. `has_srq`: no receive
+ * queue (IBTA 1.4, 11.2.4.1). An XRC initiator has no receive queue either, and a target has none
+ * at all. The device holds `wanted` against its maxima; this function does not.
  */
-int rnic_queues_plan(const struct rnic_qp_capacities *capacities, struct rnic_queues_plan *plan);
+void rnic_queues_grant(const struct rnic_qp_capacities *wanted, uint32_t type, bool has_srq,
+		       struct rnic_qp_capacities *granted);
 
-/* The same for the region of an SRQ, whose ring is plan->recv and lies behind the head. */
-int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_queues_plan *plan);
+/*
+ * Computes the layout for granted capacities; both sides call this function and get the same
+ * layout. -EINVAL: a capacity is beyond the maxima above. Refuse the request.
+ */
+int rnic_queues_plan(const struct rnic_qp_capacities *granted, struct rnic_queues_plan *plan);
+
+/* The same for the region of an SRQ. Its ring lies behind the head. */
+int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_srq_plan *plan);
 
 #endif

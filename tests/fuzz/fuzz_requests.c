@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define REQUESTS_MAX  48
 #define MEMORY_BYTES  65536
 #define REPLIES	      16
-#define FIRST_REPLIES 8 /* these are kept, later ones replace one another */
+#define FIRST_REPLIES 9 /* these are kept, later ones replace one another */
 #define REPLY_BYTES   32
 #define PATCHES	      4 /* at most 3 a request */
 
@@ -284,18 +284,15 @@ static void ask(struct run *run, struct ctl_call *call, uint16_t operation)
 }
 
 /* A client's acts on a queue: any bytes as an entry, and any step of the producer's index. */
-static void scribble(struct run *run, const struct shared_region *region,
-		     const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
+static void scribble(struct run *run, const struct client_ring *ring, _Atomic uint32_t *producer,
 		     size_t entry_bytes)
 {
 	uint32_t slot = take_byte(&run->input);
 	uint8_t step = take_byte(&run->input);
 
-	if (plan->slots == 0)
+	if (ring->slots == 0)
 		return;
-	take(&run->input,
-	     (uint8_t *)region->address + plan->entries_offset +
-		     (slot & (plan->slots - 1)) * entry_bytes,
+	take(&run->input, (uint8_t *)ring->entries + (slot & (ring->slots - 1)) * entry_bytes,
 	     entry_bytes);
 	rnic_word_publish(producer,
 			  rnic_word_load(producer) + (step == 0xff ? 1U << 20 : step % 3));
@@ -304,7 +301,7 @@ static void scribble(struct run *run, const struct shared_region *region,
 static void scribble_receive(struct run *run, const struct receive_ring *ring,
 			     _Atomic uint32_t *producer)
 {
-	scribble(run, ring->region, &ring->plan, producer, sizeof(struct rnic_recv_wqe));
+	scribble(run, &ring->wqes, producer, sizeof(struct rnic_recv_wqe));
 }
 
 static struct rnic_qp_control *control_of(const struct session_qp *qp)
@@ -322,12 +319,11 @@ static void post(struct run *run, uint8_t what)
 		struct rnic_srq_region *head = srq->region.address;
 
 		scribble_receive(run, &srq->recv, &head->recv_producer.value);
-	} else if ((what & 3) == 1 && qp != NULL && qp->region.address != NULL &&
-		   qp->recv.plan.slots != 0) {
+	} else if ((what & 3) == 1 && qp != NULL && qp->recv.wqes.slots != 0) {
 		scribble_receive(run, &qp->recv, &control_of(qp)->recv_producer);
 		wqe_fetch_review(qp);
-	} else if (qp != NULL && qp->region.address != NULL) {
-		scribble(run, &qp->region, &qp->send_plan, &control_of(qp)->send_producer,
+	} else if (qp != NULL && qp->queue_region != NULL) {
+		scribble(run, &qp->send_ring, &control_of(qp)->send_producer,
 			 sizeof(struct rnic_send_wqe));
 		wqe_fetch_schedule(qp);
 	}
@@ -380,7 +376,8 @@ static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle p
 	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_UC, RNIC_QP_TYPE_UD,
 					RNIC_QP_TYPE_XRC_INITIATOR};
 	const uint8_t type = types[take_byte(&run->input) % RNIC_COUNT_OF(types)];
-	const struct rnic_ctl_create_qp create = {
+	const struct rnic_ctl_create_queue_region region = {.bytes = 8192};
+	struct rnic_ctl_create_qp create = {
 		.pd = pd,
 		.send_cq = cq,
 		.recv_cq = type == RNIC_QP_TYPE_XRC_INITIATOR ? (struct rnic_handle){0} : cq,
@@ -403,6 +400,9 @@ static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle p
 	uint32_t to_init = RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT;
 	uint32_t to_rtr = 0, to_rts = RNIC_QP_ATTR_SQ_PSN;
 
+	make(run, call, RNIC_CTL_CREATE_QUEUE_REGION, &region, false);
+	create.queue_region = made(call);
+	create.sides_offset = region.bytes / 2;
 	make(run, call, RNIC_CTL_CREATE_QP, &create, false);
 	modify.qp = made(call);
 	to_init |= type == RNIC_QP_TYPE_UD ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS;
@@ -442,7 +442,8 @@ static void greet(struct run *run)
 	list_remove(&run->client->hello_node);
 }
 
-/* HELLO, OPEN_DEVICE, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP. */
+/* HELLO, OPEN_DEVICE, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP
+ * in a queue region. */
 static void make_objects(struct run *run, struct ctl_call *call)
 {
 	const struct rnic_ctl_open_device open_device = {.flags = 0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hostile_link.h"
 
+#include "base/bits.h"
 #include "ctl/ctl_check.h"
 #include "shm/ring.h"
 #include "unit_test.h"
@@ -300,6 +301,26 @@ static void step_cq(struct hostile_client *client, struct hostile_reply *reply)
 	client->cq_region = map_fd(reply->fds[0], client->cq_bytes, PROT_READ);
 }
 
+void hostile_place_queues(struct hostile_client *client, struct rnic_ctl_create_qp *request)
+{
+	struct rnic_ctl_create_queue_region region;
+	struct rnic_qp_capacities granted;
+	struct hostile_reply reply;
+
+	rnic_queues_grant(&request->capacities, request->type, !rnic_handle_is_none(request->srq),
+			  &granted);
+	assert_int_equal(rnic_queues_plan(&granted, &client->plan), 0);
+	request->sides_offset = rnic_round_up(client->plan.entries_bytes, RNIC_CACHE_LINE_BYTES);
+	region.bytes = rnic_round_up(request->sides_offset + client->plan.sides_bytes,
+				     RNIC_QUEUE_PAGE_BYTES);
+	hostile_must(client->fd, RNIC_CTL_CREATE_QUEUE_REGION, &region, sizeof(region), &reply);
+	memcpy(&request->queue_region, reply.payload, sizeof(request->queue_region));
+	if (client->queues != NULL)
+		munmap(client->queues, client->queues_bytes);
+	client->queues_bytes = region.bytes;
+	client->queues = map_fd(reply.fds[0], region.bytes, PROT_READ | PROT_WRITE);
+}
+
 static void step_qp(struct hostile_client *client, struct hostile_reply *reply)
 {
 	struct rnic_ctl_create_qp request = {
@@ -312,14 +333,12 @@ static void step_qp(struct hostile_client *client, struct hostile_reply *reply)
 	};
 	struct rnic_ctl_create_qp_reply answer;
 
+	hostile_place_queues(client, &request);
 	hostile_must(client->fd, RNIC_CTL_CREATE_QP, &request, sizeof(request), reply);
 	memcpy(&answer, reply->payload, sizeof(answer));
 	client->qp = answer.qp;
 	client->qpn = answer.qpn;
 	client->indices = rnic_qp_control_of(client->session, answer.qp.slot);
-	assert_int_equal(rnic_queues_plan(&answer.capacities, &client->plan), 0);
-	client->queues_bytes = client->plan.region_bytes;
-	client->queues = map_fd(reply->fds[0], client->queues_bytes, PROT_READ | PROT_WRITE);
 }
 
 static void modify(struct hostile_client *client, uint32_t mask,

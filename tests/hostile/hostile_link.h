@@ -112,6 +112,12 @@ void hostile_client_adopt(struct hostile_client *client, int control_fd, unsigne
 /* Builds the missing part of the first `steps` of a client that has `done` of them. */
 void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
 
+/*
+ * Makes a region for the queues of a queue pair that the client is to request, and says so in the
+ * request. The client maps the region, with all entries at the start.
+ */
+void hostile_place_queues(struct hostile_client *client, struct rnic_ctl_create_qp *request);
+
 void hostile_client_close(struct hostile_client *client);
 
 /* Asks to register `bytes` of a file as mapped memory; the reply is to be received. */

@@ -100,7 +100,7 @@ static uint32_t take_all(int fd, uint16_t operation, const void *request, size_t
 static void test_rings_leave_mappings_to_others(void **state)
 {
 	const struct rnic_ctl_create_cq cq = {.entries = 1};
-	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = {1, 1, 1, 1, 0}};
+	const struct rnic_ctl_create_queue_region queues = {.bytes = 4096};
 	struct hostile_client greedy[3], other;
 
 	(void)state;
@@ -108,10 +108,8 @@ static void test_rings_leave_mappings_to_others(void **state)
 	for (unsigned i = 0; i < COUNT_OF(greedy); i++)
 		hostile_client_adopt(&greedy[i], hostile_connect_as_nobody(&rnicd), 4);
 	for (unsigned i = 0; i < COUNT_OF(greedy); i++) {
-		qp.pd = greedy[i].pd;
-		qp.send_cq = qp.recv_cq = greedy[i].cq;
 		take_all(greedy[i].fd, RNIC_CTL_CREATE_CQ, &cq, sizeof(cq));
-		take_all(greedy[i].fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp));
+		take_all(greedy[i].fd, RNIC_CTL_CREATE_QUEUE_REGION, &queues, sizeof(queues));
 	}
 	hostile_client_open(&other, &rnicd, HOSTILE_STEPS);
 	assert_true(take_all(other.fd, RNIC_CTL_CREATE_CQ, &cq, sizeof(cq)) > 1000);
@@ -122,9 +120,9 @@ static void test_rings_leave_mappings_to_others(void **state)
 }
 
 /* A queue pair that may be in multicast groups; the client has got as far as a CQ. */
-static struct rnic_handle create_ud_qp(const struct hostile_client *client)
+static struct rnic_handle create_ud_qp(struct hostile_client *client)
 {
-	const struct rnic_ctl_create_qp wanted = {
+	struct rnic_ctl_create_qp wanted = {
 		.pd = client->pd,
 		.send_cq = client->cq,
 		.recv_cq = client->cq,
@@ -134,8 +132,8 @@ static struct rnic_handle create_ud_qp(const struct hostile_client *client)
 	struct rnic_ctl_create_qp_reply made;
 	struct hostile_reply reply;
 
+	hostile_place_queues(client, &wanted);
 	hostile_must(client->fd, RNIC_CTL_CREATE_QP, &wanted, sizeof(wanted), &reply);
-	close(reply.fds[0]);
 	memcpy(&made, reply.payload, sizeof(made));
 	return made.qp;
 }
@@ -156,7 +154,7 @@ static int attach(const struct hostile_client *client, struct rnic_handle qp, ui
 }
 
 /* Attaches a queue pair of the client to as many new groups as it may be in. */
-static unsigned attach_to_all(const struct hostile_client *client, uint8_t network)
+static unsigned attach_to_all(struct hostile_client *client, uint8_t network)
 {
 	const struct rnic_handle qp = create_ud_qp(client);
 	uint8_t groups = 0;

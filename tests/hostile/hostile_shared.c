@@ -23,7 +23,7 @@
 struct shared_ring {
 	struct rnic_handle handle;
 	uint32_t number;
-	struct rnic_queues_plan plan;
+	struct rnic_srq_plan plan;
 	struct rnic_srq_region *region;
 };
 

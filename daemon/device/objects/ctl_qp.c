@@ -3,7 +3,6 @@
 
 #include "base/bits.h"
 #include "engine/verbs/qp.h"
-#include "device/objects/ctl_region.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/objects/session_objects.h"
 #include "device/session/session.h"
@@ -13,21 +12,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define QP_INLINE_BYTES_MIN 64
-
-/*
- * Grants the requested capacities, but at least one SGE and some inline data: programs that request
- * none post with them all the same, because adapters grant them. A QP with an SRQ has no receive
- * side (IBTA 1.4, 11.2.4.1), and an XRC initiator has none. An XRC target has neither side.
- */
+/* Holds what the request asks for against the maxima of the device, and grants the rest. */
 static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 		    struct rnic_qp_capacities *granted)
 {
 	const struct rnic_device_attributes *device = &call->session->set->facts->device;
 	const struct rnic_qp_capacities *wanted = &request->capacities;
-	bool is_xrc = request->type == RNIC_QP_TYPE_XRC_INITIATOR;
 
-	*granted = (struct rnic_qp_capacities){0};
+	rnic_queues_grant(wanted, request->type, !rnic_handle_is_none(request->srq), granted);
 	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
 		return 0;
 	if (wanted->max_send_wr > device->max_qp_wr || wanted->max_recv_wr > device->max_qp_wr)
@@ -39,17 +31,6 @@ static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *requ
 	if (wanted->max_inline_bytes > device->max_inline_bytes)
 		return ctl_refuse(call, -EINVAL, "at most %u bytes can be inline",
 				  device->max_inline_bytes);
-	*granted = *wanted;
-	if (is_xrc || !rnic_handle_is_none(request->srq)) {
-		granted->max_recv_wr = 0;
-		granted->max_recv_sge = 0;
-	} else if (granted->max_recv_sge == 0) {
-		granted->max_recv_sge = 1;
-	}
-	if (granted->max_send_sge == 0)
-		granted->max_send_sge = 1;
-	if (granted->max_inline_bytes < QP_INLINE_BYTES_MIN)
-		granted->max_inline_bytes = QP_INLINE_BYTES_MIN;
 	return 0;
 }
 
@@ -101,25 +82,58 @@ static void qp_start_indices(struct session_qp *qp)
 	qp->recv.producer = &control->recv_producer;
 }
 
-/* Makes the region of the queues, and charges the client. */
-static int qp_open_region(struct ctl_call *call, const struct rnic_qp_capacities *capacities,
-			  struct session_qp *qp)
+/* Returns whether `bytes` at `offset` may hold queues in a region of `region_bytes`. */
+static bool is_place_sound(uint64_t offset, uint64_t bytes, uint64_t region_bytes)
+{
+	return offset % RNIC_CACHE_LINE_BYTES == 0 && bytes <= region_bytes &&
+	       offset <= region_bytes - bytes;
+}
+
+/* Finds the region of the queues, and checks that they lie inside. */
+static int qp_find_queues(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			  const struct rnic_queues_plan *plan, struct session_qp *qp)
+{
+	uint64_t region_bytes;
+
+	if (plan->entries_bytes == 0)
+		return 0;
+	qp->queue_region = handle_table_get(&call->session->queue_regions, request->queue_region);
+	if (qp->queue_region == NULL)
+		return ctl_refuse(call, -EINVAL, "no such region of queues");
+	region_bytes = qp->queue_region->region.bytes;
+	if (!is_place_sound(request->entries_offset, plan->entries_bytes, region_bytes) ||
+	    !is_place_sound(request->sides_offset, plan->sides_bytes, region_bytes))
+		return ctl_refuse(call, -EINVAL, "the queues do not lie inside their region");
+	return 0;
+}
+
+/* Says where the queues lie. */
+static int qp_place_queues(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
+			   const struct rnic_qp_capacities *capacities, struct session_qp *qp)
 {
 	struct rnic_queues_plan plan;
+	const uint8_t *base;
 	int result = rnic_queues_plan(capacities, &plan);
 
 	if (result != 0)
 		return ctl_refuse(call, result, "the queues would be too large");
-	qp->send_plan = plan.send;
+	result = qp_find_queues(call, request, &plan, qp);
+	if (result != 0)
+		return result;
 	qp->recv = (struct receive_ring){
 		.session = call->session,
 		.qp = qp,
-		.region = &qp->region,
-		.plan = plan.recv,
 		.sge_max = capacities->max_recv_sge,
 	};
 	qp_start_indices(qp);
-	return ctl_region_open(call, &qp->region, RNIC_REGION_QUEUES, plan.region_bytes);
+	if (qp->queue_region == NULL)
+		return 0;
+	base = qp->queue_region->region.address;
+	qp->send_ring = client_ring_at(&plan.send, base + request->entries_offset,
+				       base + request->sides_offset);
+	qp->recv.wqes = client_ring_at(&plan.recv, base + request->entries_offset,
+				       base + request->sides_offset);
+	return 0;
 }
 
 /* Makes the engine's part of a QP that has its objects and a handle. */
@@ -174,12 +188,11 @@ static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *reque
 
 	if (result != 0)
 		return result;
-	result = qp_open_region(call, capacities, qp);
+	result = qp_place_queues(call, request, capacities, qp);
+	if (result == 0)
+		result = qp_open_engine(call, request, capacities, qp);
 	if (result != 0)
 		goto remove_handle;
-	result = qp_open_engine(call, request, capacities, qp);
-	if (result != 0)
-		goto close_region;
 	qp->async.slot = qp->handle.slot;
 	qp->async.generation = qp->handle.generation;
 	if (qp->xrcd != NULL) {
@@ -187,13 +200,12 @@ static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *reque
 		if (result != 0)
 			goto destroy_qp;
 	}
-	call->reply_fd_count = 1;
+	if (qp->queue_region != NULL)
+		qp->queue_region->references++;
 	return 0;
 
 destroy_qp:
 	qp_destroy(qp->qp);
-close_region:
-	ctl_region_close(call, &qp->region);
 remove_handle:
 	handle_table_remove(&session->qps, qp->handle);
 	return result;
@@ -224,7 +236,7 @@ int ctl_create_qp(struct ctl_call *call)
 		result = qp_open(call, request, &capacities, qp);
 	if (result != 0)
 		goto free_qp;
-	*reply = (struct rnic_ctl_create_qp_reply){qp->handle, qp->qp->qpn, capacities};
+	*reply = (struct rnic_ctl_create_qp_reply){qp->handle, qp->qp->qpn};
 	return 0;
 
 free_qp:
@@ -285,7 +297,7 @@ static void qp_flush_sends_of_sqe(struct session_qp *qp, const struct rnic_ctl_m
 			       request->attributes.state == RNIC_QP_STATE_RTS;
 
 	if (is_to_rts && qp->qp->state == RNIC_QP_STATE_SQE)
-		wqe_fetch_take_sends(qp, qp->send_plan.slots);
+		wqe_fetch_take_sends(qp, qp->send_ring.slots);
 }
 
 /* Takes both steps of a connection. The first one stands when the second one is refused. */

@@ -37,7 +37,7 @@ static int srq_grant(struct ctl_call *call, const struct rnic_srq_attributes *wa
 static int srq_open_region(struct ctl_call *call, const struct rnic_srq_attributes *granted,
 			   struct shared_region *region, struct rnic_queue_plan *ring)
 {
-	struct rnic_queues_plan plan;
+	struct rnic_srq_plan plan;
 	int result = rnic_srq_plan(granted, &plan);
 
 	if (result != 0)
@@ -56,7 +56,7 @@ static void srq_use_region(struct session_srq *srq, const struct shared_region *
 	struct rnic_srq_region *head = region->address;
 
 	srq->region = *region;
-	srq->recv.plan = *plan;
+	srq->recv.wqes = client_ring_at(plan, region->address, region->address);
 	srq->recv.producer = &head->recv_producer.value;
 	srq->recv.srq_consumer = &head->srq_consumer;
 }
@@ -121,7 +121,6 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 		return result;
 	srq->recv = (struct receive_ring){
 		.session = session,
-		.region = &srq->region,
 		.sge_max = granted->max_sge,
 	};
 	result = srq_open_region(call, granted, &region, &plan);
@@ -202,21 +201,20 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 			     const struct rnic_queue_plan *plan)
 {
 	const uint32_t end = from->consumer + wqe_fetch_waiting_recvs(from);
-	const uint8_t *old = from->region->address;
+	const struct client_ring *old = &from->wqes;
 	struct rnic_srq_region *head = region->address;
 	uint8_t *new = region->address;
 
-	assert(plan->side_stride_bytes == from->plan.side_stride_bytes);
+	assert(plan->side_stride_bytes == old->side_stride_bytes);
 	for (uint32_t i = from->consumer; i != end; i++) {
-		const uint64_t old_slot = i & (from->plan.slots - 1);
+		const uint64_t old_slot = i & (old->slots - 1);
 		const uint64_t new_slot = i & (plan->slots - 1);
 
 		memcpy(new + plan->entries_offset + new_slot * sizeof(struct rnic_recv_wqe),
-		       old + from->plan.entries_offset + old_slot * sizeof(struct rnic_recv_wqe),
+		       old->entries + old_slot * sizeof(struct rnic_recv_wqe),
 		       sizeof(struct rnic_recv_wqe));
 		memcpy(new + plan->side_offset + new_slot * plan->side_stride_bytes,
-		       old + from->plan.side_offset + old_slot * plan->side_stride_bytes,
-		       plan->side_stride_bytes);
+		       old->sides + old_slot * plan->side_stride_bytes, plan->side_stride_bytes);
 	}
 	rnic_index_publish(&head->recv_producer, end);
 	rnic_index_publish(&head->srq_consumer, from->consumer);

@@ -19,6 +19,8 @@ static int (*const object_handlers[RNIC_CTL_OPERATION_COUNT])(struct ctl_call *c
 	[RNIC_CTL_CREATE_CQ] = ctl_create_cq,
 	[RNIC_CTL_RESIZE_CQ] = ctl_resize_cq,
 	[RNIC_CTL_DESTROY_CQ] = ctl_destroy_cq,
+	[RNIC_CTL_CREATE_QUEUE_REGION] = ctl_create_queue_region,
+	[RNIC_CTL_DESTROY_QUEUE_REGION] = ctl_destroy_queue_region,
 	[RNIC_CTL_CREATE_QP] = ctl_create_qp,
 	[RNIC_CTL_MODIFY_QP] = ctl_modify_qp,
 	[RNIC_CTL_QUERY_QP] = ctl_query_qp,

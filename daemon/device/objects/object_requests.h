@@ -37,6 +37,10 @@ int ctl_create_cq(struct ctl_call *call);
 int ctl_resize_cq(struct ctl_call *call);
 int ctl_destroy_cq(struct ctl_call *call);
 
+/* ctl_queue_region.c */
+int ctl_create_queue_region(struct ctl_call *call);
+int ctl_destroy_queue_region(struct ctl_call *call);
+
 /* ctl_qp.c */
 int ctl_create_qp(struct ctl_call *call);
 int ctl_modify_qp(struct ctl_call *call);

@@ -54,8 +54,17 @@ void session_free_qp(struct session *session, struct session_qp *qp)
 	event_source_forget(&qp->async);
 	handle_table_remove(&session->qps, qp->handle);
 	quota_discharge(session->account, RESOURCE_QP, 1);
-	session_close_shared(session, &qp->region);
+	if (qp->queue_region != NULL)
+		qp->queue_region->references--;
 	free(qp);
+}
+
+void session_free_queue_region(struct session *session, struct session_queue_region *queue_region)
+{
+	assert(queue_region->references == 0);
+	handle_table_remove(&session->queue_regions, queue_region->handle);
+	session_close_shared(session, &queue_region->region);
+	free(queue_region);
 }
 
 void session_free_srq(struct session *session, struct session_srq *srq)

@@ -76,6 +76,7 @@ void session_free_mw(struct session *session, struct session_mw *mw);
 void session_free_channel(struct session *session, struct session_channel *channel);
 void session_free_cq(struct session *session, struct session_cq *cq);
 void session_free_qp(struct session *session, struct session_qp *qp);
+void session_free_queue_region(struct session *session, struct session_queue_region *queue_region);
 void session_free_ah(struct session *session, struct session_ah *ah);
 void session_free_srq(struct session *session, struct session_srq *srq);
 /* Makes `qp` a handle of the target, which is in the domain of `xrcd`. */

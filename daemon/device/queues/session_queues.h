@@ -52,17 +52,42 @@ struct session_cq {
 	struct event_source async;
 };
 
+/* A region in which the client places the queues of its QPs (ctl/ctl_message.h). */
+struct session_queue_region {
+	struct shared_region region;
+	struct rnic_handle handle;
+	uint32_t references; /* QPs */
+};
+
+/* A ring of WQEs that a client writes. */
+struct client_ring {
+	const uint8_t *entries;
+	const uint8_t *sides;
+	uint32_t slots; /* 0: no ring */
+	uint32_t side_stride_bytes;
+};
+
+/* Says where the queue of `plan` lies, when all entries and all side areas begin there. */
+static inline struct client_ring client_ring_at(const struct rnic_queue_plan *plan,
+						const uint8_t *entries, const uint8_t *sides)
+{
+	return (struct client_ring){
+		.entries = entries + plan->entries_offset,
+		.sides = sides + plan->side_offset,
+		.slots = plan->slots,
+		.side_stride_bytes = plan->side_stride_bytes,
+	};
+}
+
 /*
- * A ring of receive WQEs that a client writes, and the position up to which the daemon has read;
- * see wqe_fetch.h.
+ * A ring of receive WQEs, and the position up to which the daemon has read; see wqe_fetch.h.
  */
 struct receive_ring {
 	struct session *session;
-	struct session_qp *qp; /* the owner; NULL: an SRQ owns the ring */
-	const struct shared_region *region;
+	struct session_qp *qp;			/* the owner; NULL: an SRQ owns the ring */
 	const _Atomic uint32_t *producer;	/* the client's word */
 	struct rnic_shared_index *srq_consumer; /* NULL: the ring of a QP, which has none */
-	struct rnic_queue_plan plan;
+	struct client_ring wqes;
 	uint32_t sge_max;
 	uint32_t number;   /* of the QP or SRQ */
 	uint32_t consumer; /* WQEs ever copied */
@@ -95,9 +120,9 @@ struct session_qp {
 	struct shared_target *target;
 	struct list target_node; /* of target->handles */
 	struct rnic_handle handle;
-	struct shared_region region;
-	const _Atomic uint32_t *send_producer; /* the client's word */
-	struct rnic_queue_plan send_plan;
+	struct session_queue_region *queue_region; /* NULL: there are no queues */
+	const _Atomic uint32_t *send_producer;	   /* the client's word */
+	struct client_ring send_ring;
 	struct receive_ring recv; /* has no slots when the QP uses an SRQ */
 	uint32_t send_consumer;	  /* send WQEs ever copied */
 	uint32_t send_base; /* send_consumer at the last RESET: the engine counts from there */

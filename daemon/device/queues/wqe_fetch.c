@@ -111,23 +111,24 @@ void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, s
 		wqe->sge_count = entry->sge_count;
 }
 
+static const uint8_t *side_of_slot(const struct client_ring *ring, uint32_t slot)
+{
+	return ring->sides + (uint64_t)slot * ring->side_stride_bytes;
+}
+
 /*
  * Copies the SGEs of the WQE in ring slot `slot`: the one SGE inside the copied WQE, or the SGEs
  * beside the WQE.
  */
-static void wqe_fetch_copy_sges(const struct shared_region *region,
-				const struct rnic_queue_plan *plan, uint32_t slot,
+static void wqe_fetch_copy_sges(const struct client_ring *ring, uint32_t slot,
 				const struct rnic_sge *first, uint32_t sge_count,
 				struct rnic_sge *sges)
 {
-	const uint8_t *side = (const uint8_t *)region->address + plan->side_offset +
-			      (uint64_t)slot * plan->side_stride_bytes;
-
-	assert(sge_count <= 1 || sge_count * sizeof(*sges) <= plan->side_stride_bytes);
+	assert(sge_count <= 1 || sge_count * sizeof(*sges) <= ring->side_stride_bytes);
 	if (sge_count == 1)
 		sges[0] = *first;
 	else if (sge_count > 1)
-		wqe_fetch_copy(sges, side, sge_count * sizeof(*sges));
+		wqe_fetch_copy(sges, side_of_slot(ring, slot), sge_count * sizeof(*sges));
 }
 
 /*
@@ -146,22 +147,19 @@ static void wqe_fetch_find_ah(struct session_qp *qp, const struct rnic_send_wqe 
 
 static void wqe_fetch_take_send(struct session_qp *qp)
 {
-	const struct rnic_queue_plan *plan = &qp->send_plan;
-	uint32_t slot = qp->send_consumer & (plan->slots - 1);
-	const uint8_t *base = qp->region.address;
+	const struct client_ring *ring = &qp->send_ring;
+	uint32_t slot = qp->send_consumer & (ring->slots - 1);
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_send_wqe entry;
 	struct send_wqe wqe;
 
-	wqe_fetch_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
-		       sizeof(entry));
+	wqe_fetch_copy(&entry, ring->entries + (uint64_t)slot * sizeof(entry), sizeof(entry));
 	wqe_fetch_check_send(&entry, qp->qp->type, &qp->qp->capacities, &wqe);
 	if (qp->qp->type == RNIC_QP_TYPE_UD)
 		wqe_fetch_find_ah(qp, &entry, &wqe);
-	wqe_fetch_copy_sges(&qp->region, plan, slot, &entry.sge, wqe.sge_count, sges);
+	wqe_fetch_copy_sges(ring, slot, &entry.sge, wqe.sge_count, sges);
 	qp->send_consumer++;
-	qp_post_send(qp->qp, &wqe, sges,
-		     base + plan->side_offset + (uint64_t)slot * plan->side_stride_bytes);
+	qp_post_send(qp->qp, &wqe, sges, side_of_slot(ring, slot));
 }
 
 void wqe_fetch_schedule(struct session_qp *qp)
@@ -180,7 +178,7 @@ void wqe_fetch_review(struct session_qp *qp)
 static int64_t wqe_fetch_peek_sends(const struct session_qp *qp)
 {
 	return rnic_ring_pending(rnic_word_load(qp->send_producer), qp->send_consumer,
-				 qp->send_plan.slots);
+				 qp->send_ring.slots);
 }
 
 uint32_t wqe_fetch_waiting_sends(const struct session_qp *qp)
@@ -235,7 +233,7 @@ bool wqe_fetch_is_possible(const struct session_qp *qp)
 /* Returns the number of WQEs in the ring; negative when the client's index is invalid. */
 static int64_t wqe_fetch_peek_recvs(const struct receive_ring *ring)
 {
-	return rnic_ring_pending(rnic_word_load(ring->producer), ring->consumer, ring->plan.slots);
+	return rnic_ring_pending(rnic_word_load(ring->producer), ring->consumer, ring->wqes.slots);
 }
 
 /* Returns the number of WQEs in the ring, or -1 after breaking the session. */
@@ -259,17 +257,14 @@ uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring)
 
 static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_queue *queue)
 {
-	const struct rnic_queue_plan *plan = &ring->plan;
-	uint32_t slot = ring->consumer & (plan->slots - 1);
-	const uint8_t *base = ring->region->address;
+	uint32_t slot = ring->consumer & (ring->wqes.slots - 1);
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_recv_wqe entry;
 	struct recv_wqe wqe;
 
-	wqe_fetch_copy(&entry, base + plan->entries_offset + (uint64_t)slot * sizeof(entry),
-		       sizeof(entry));
+	wqe_fetch_copy(&entry, ring->wqes.entries + (uint64_t)slot * sizeof(entry), sizeof(entry));
 	wqe_fetch_check_recv(&entry, ring->sge_max, &wqe);
-	wqe_fetch_copy_sges(ring->region, plan, slot, &entry.sge, wqe.sge_count, sges);
+	wqe_fetch_copy_sges(&ring->wqes, slot, &entry.sge, wqe.sge_count, sges);
 	wqe.length = rnic_sges_bytes_saturated(sges, wqe.sge_count);
 	ring->consumer++;
 	recv_queue_push(queue, &wqe, sges);

@@ -11,6 +11,7 @@
 #define COST_MAPPING 32
 #define COST_BYTES   8192 /* bytes of a mapping that cost 1 more */
 #define COST_PIPE    16
+#define COST_QP	     8
 
 static uint32_t cost_of_mapping(uint64_t bytes)
 {
@@ -19,10 +20,16 @@ static uint32_t cost_of_mapping(uint64_t bytes)
 
 static uint32_t teardown_end_qp(struct session *session, void *object)
 {
-	struct session_qp *qp = object;
-	const uint32_t cost = cost_of_mapping(qp->region.bytes);
+	session_free_qp(session, object);
+	return COST_QP;
+}
 
-	session_free_qp(session, qp);
+static uint32_t end_queue_region(struct session *session, void *object)
+{
+	struct session_queue_region *queue_region = object;
+	const uint32_t cost = cost_of_mapping(queue_region->region.bytes);
+
+	session_free_queue_region(session, queue_region);
 	return cost;
 }
 
@@ -86,9 +93,9 @@ static uint32_t end_pd(struct session *session, void *object)
 }
 
 /*
- * Ends users before the objects that they use: QPs name SRQs, XRCDs, CQs and PDs; SRQs name XRCDs,
- * CQs and PDs; MWs name QPs and MRs; MRs, MWs and AHs name PDs; CQs name channels. `end` frees the
- * object and returns the cost.
+ * Ends users before the objects that they use: QPs name queue regions, SRQs, XRCDs, CQs and PDs;
+ * SRQs name XRCDs, CQs and PDs; MWs name QPs and MRs; MRs, MWs and AHs name PDs; CQs name channels.
+ * `end` frees the object and returns the cost.
  */
 static const struct {
 	size_t table; /* offset of a struct handle_table */
@@ -96,6 +103,7 @@ static const struct {
 } teardown_stages[] = {
 	{offsetof(struct session, mws), end_mw},
 	{offsetof(struct session, qps), teardown_end_qp},
+	{offsetof(struct session, queue_regions), end_queue_region},
 	{offsetof(struct session, srqs), end_srq},
 	{offsetof(struct session, xrcds), end_xrcd},
 	{offsetof(struct session, ahs), end_ah},

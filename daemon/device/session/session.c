@@ -123,6 +123,7 @@ static void session_init_tables(struct session *session)
 	handle_table_init(&session->mws, LIMIT_SESSION_MWS);
 	handle_table_init(&session->channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&session->cqs, RNIC_SESSION_CQS_MAX);
+	handle_table_init(&session->queue_regions, RNIC_SESSION_QPS_MAX);
 	handle_table_init(&session->qps, RNIC_SESSION_QPS_MAX);
 	handle_table_init(&session->ahs, LIMIT_SESSION_AHS);
 	handle_table_init(&session->srqs, RNIC_SESSION_SRQS_MAX);

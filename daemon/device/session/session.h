@@ -79,6 +79,7 @@ struct session {
 	struct handle_table mws;
 	struct handle_table channels;
 	struct handle_table cqs;
+	struct handle_table queue_regions;
 	struct handle_table qps;
 	struct handle_table ahs;
 	struct handle_table srqs;

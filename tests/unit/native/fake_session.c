@@ -8,13 +8,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static void queue_open(struct rnic_work_queue *queue, void *region,
+static void queue_open(struct rnic_work_queue *queue, struct fake_session *fake,
 		       const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 		       uint32_t depth, uint32_t max_sge)
 {
 	queue->shared_producer = producer;
-	queue->entries = (uint8_t *)region + plan->entries_offset;
-	queue->side = (uint8_t *)region + plan->side_offset;
+	queue->entries = fake->entries + plan->entries_offset;
+	queue->side = fake->sides + plan->side_offset;
 	queue->side_stride_bytes = plan->side_stride_bytes;
 	queue->mask = plan->slots - 1;
 	queue->depth = depth;
@@ -28,16 +28,17 @@ static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *
 	int error = rnic_queues_plan(capacities, &fake->plan);
 
 	assert(error == 0);
-	qp->region = calloc(1, fake->plan.region_bytes);
-	assert(qp->region != NULL);
+	fake->entries = calloc(1, fake->plan.entries_bytes);
+	fake->sides = calloc(1, fake->plan.sides_bytes);
+	assert(fake->entries != NULL && fake->sides != NULL);
 	qp->context = &fake->context;
 	qp->handle.slot = FAKE_QP_SLOT;
 	qp->qpn = FAKE_QPN;
 	qp->type = RNIC_QP_TYPE_RC;
 	qp->max_inline_bytes = capacities->max_inline_bytes;
-	queue_open(&qp->send, qp->region, &fake->plan.send, &control->send_producer,
+	queue_open(&qp->send, fake, &fake->plan.send, &control->send_producer,
 		   capacities->max_send_wr, capacities->max_send_sge);
-	queue_open(&qp->recv, qp->region, &fake->plan.recv, &control->recv_producer,
+	queue_open(&qp->recv, fake, &fake->plan.recv, &control->recv_producer,
 		   capacities->max_recv_wr, capacities->max_recv_sge);
 	atomic_store(&qp->state, RNIC_QP_STATE_RTS);
 }
@@ -81,7 +82,8 @@ void fake_session_destroy(struct fake_session *fake)
 	rnic_link_fini(&fake->context.control);
 	free(fake->context.qps);
 	free(fake->cq_region);
-	free(fake->qp.region);
+	free(fake->entries);
+	free(fake->sides);
 	free(fake);
 }
 

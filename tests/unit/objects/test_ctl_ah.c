@@ -66,6 +66,7 @@ static void create_objects(struct fixture *f)
 	memcpy(&qp.send_cq, f->call.reply.payload, sizeof(qp.send_cq));
 	qp.recv_cq = qp.send_cq;
 	for (unsigned i = 0; i < QPS; i++) {
+		client_fixture_place_queues(&f->call, &qp);
 		call(f, ctl_create_qp, &qp, sizeof(qp));
 		memcpy(&made, f->call.reply.payload, sizeof(made));
 		f->qps[i] = handle_table_get(&f->session->qps, made.qp);
@@ -122,7 +123,7 @@ static void post(struct fixture *f)
 	for (unsigned i = 0; i < QPS; i++) {
 		const struct session_qp *qp = f->qps[i];
 		struct rnic_send_wqe *entries =
-			(void *)((uint8_t *)qp->region.address + qp->send_plan.entries_offset);
+			(struct rnic_send_wqe *)(uintptr_t)qp->send_ring.entries;
 
 		for (unsigned k = 0; k < DEPTH; k++)
 			entries[k] = (struct rnic_send_wqe){

@@ -56,9 +56,11 @@ static int call(struct fixture *f, int (*handle)(struct ctl_call *), const void 
 
 static struct session_qp *create_qp(struct fixture *f, const struct rnic_ctl_create_qp *request)
 {
+	struct rnic_ctl_create_qp placed = *request;
 	struct rnic_ctl_create_qp_reply made;
 
-	assert_int_equal(call(f, ctl_create_qp, request, sizeof(*request)), 0);
+	client_fixture_place_queues(&f->call, &placed);
+	assert_int_equal(call(f, ctl_create_qp, &placed, sizeof(placed)), 0);
 	memcpy(&made, f->call.reply.payload, sizeof(made));
 	return handle_table_get(&f->session->qps, made.qp);
 }
@@ -170,15 +172,14 @@ static void test_slot_starts_afresh(void **state)
 	post_and_take(f->qp);
 }
 
-/* Each has a region to pass on, and indices that may not move. */
+/* Each has no region, and indices that may not move. */
 static void expect_no_queues(struct fixture *f, const struct rnic_ctl_create_qp *request)
 {
 	struct session_qp *qp = create_qp(f, request);
 
-	assert_int_equal(f->call.reply_fd_count, 1);
-	assert_int_equal(qp->region.bytes, 4096);
-	assert_int_equal(qp->send_plan.slots, 0);
-	assert_int_equal(qp->recv.plan.slots, 0);
+	assert_null(qp->queue_region);
+	assert_int_equal(qp->send_ring.slots, 0);
+	assert_int_equal(qp->recv.wqes.slots, 0);
 	rnic_word_publish(&client_fixture_control(qp)->send_producer, 1);
 	if (qp->target == NULL) {
 		assert_int_equal(wqe_fetch_take_sends(qp, 8), 0);

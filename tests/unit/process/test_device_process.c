@@ -576,6 +576,7 @@ static void test_refused_request_is_a_trouble(void **state)
 /* Makes a UD queue pair of the client. Returns the request to join `group`. */
 static struct rnic_ctl_mcast make_ud_qp(void)
 {
+	const struct rnic_ctl_create_queue_region region = {.bytes = 4096};
 	const struct rnic_ctl_create_cq cq = {.entries = 16};
 	struct rnic_ctl_create_qp qp = {
 		.type = RNIC_QP_TYPE_UD,
@@ -589,6 +590,10 @@ static struct rnic_ctl_mcast make_ud_qp(void)
 	assert_int_equal(fake_client_call(&client, RNIC_CTL_CREATE_CQ, &cq, sizeof(cq)), 0);
 	memcpy(&qp.send_cq, client.reply, sizeof(qp.send_cq));
 	qp.recv_cq = qp.send_cq;
+	assert_int_equal(
+		fake_client_call(&client, RNIC_CTL_CREATE_QUEUE_REGION, &region, sizeof(region)),
+		0);
+	memcpy(&qp.queue_region, client.reply, sizeof(qp.queue_region));
 	assert_int_equal(fake_client_call(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)), 0);
 	assert_int_equal(made->qpn >> 16, FAKE_LANE);
 	join.qp = made->qp;

@@ -112,7 +112,8 @@ static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp
 {
 	struct rnic_qp_control *control =
 		rnic_qp_control_of(r->context.session, device_qp->handle.slot);
-	void *region = device_qp->region.address;
+	uint8_t *entries = (uint8_t *)device_qp->send_ring.entries;
+	uint8_t *sides = (uint8_t *)device_qp->send_ring.sides;
 	struct rnic_queues_plan plan;
 
 	assert_int_equal(rnic_queues_plan(&device_qp->qp->capacities, &plan), 0);
@@ -121,9 +122,11 @@ static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp
 	qp->qpn = device_qp->qp->qpn;
 	qp->type = RNIC_QP_TYPE_RC;
 	rnic_work_queue_init(&qp->send, 2);
-	rnic_work_queue_place(&qp->send, region, &plan.send, &control->send_producer, DEPTH);
+	rnic_work_queue_place(&qp->send, &plan.send, entries, sides, &control->send_producer,
+			      DEPTH);
 	rnic_work_queue_init(&qp->recv, 2);
-	rnic_work_queue_place(&qp->recv, region, &plan.recv, &control->recv_producer, DEPTH);
+	rnic_work_queue_place(&qp->recv, &plan.recv, entries, sides, &control->recv_producer,
+			      DEPTH);
 	atomic_init(&qp->state, RNIC_QP_STATE_ERR);
 	r->context.qps[qp->handle.slot] = qp;
 }
@@ -147,8 +150,8 @@ static void create_failed_qp(struct rings *r, unsigned number, struct rnic_handl
 			       .max_send_sge = 2,
 			       .max_recv_sge = 2},
 	};
+	client_fixture_place_queues(&r->call, request);
 	assert_int_equal(ctl_create_qp(&r->call), 0);
-	drop_reply_fds(&r->call);
 	memcpy(&reply, r->call.reply.payload, sizeof(reply));
 	qp = handle_table_get(&r->session->qps, reply.qp);
 	assert_int_equal(qp_modify(qp->qp, &init,

@@ -58,8 +58,8 @@ static struct session_qp *create_qp(struct fixture *f, struct rnic_handle pd, st
 			       .max_recv_wr = LIMIT_WR_DEPTH,
 			       .max_recv_sge = 1},
 	};
+	client_fixture_place_queues(&f->call, request);
 	assert_int_equal(ctl_create_qp(&f->call), 0);
-	close_fds(f->call.reply_fds, f->call.reply_fd_count);
 	memcpy(&reply, f->call.reply.payload, sizeof(reply));
 	qp = handle_table_get(&f->session->qps, reply.qp);
 	assert_int_equal(qp_modify(qp->qp, &attributes,

@@ -4,6 +4,8 @@
 #include "control/client_teardown.h"
 #include "control/ctl_dispatch.h"
 #include "control/troubles.h"
+#include "base/bits.h"
+#include "device/objects/object_requests.h"
 #include "device/queues/session_queues.h"
 #include "device/requests/connection_teardown.h"
 #include "device/requests/device_requests.h"
@@ -155,4 +157,30 @@ bool halves_serve(struct halves *halves)
 struct rnic_qp_control *client_fixture_control(const struct session_qp *qp)
 {
 	return rnic_qp_control_of(session_region(qp->session), qp->handle.slot);
+}
+
+void client_fixture_place_queues(const struct ctl_call *like, struct rnic_ctl_create_qp *request)
+{
+	struct rnic_qp_capacities granted;
+	struct rnic_queues_plan plan;
+	static struct ctl_call call;
+	uint64_t entries_bytes;
+
+	rnic_queues_grant(&request->capacities, request->type, !rnic_handle_is_none(request->srq),
+			  &granted);
+	assert_int_equal(rnic_queues_plan(&granted, &plan), 0);
+	entries_bytes = rnic_round_up(plan.entries_bytes, RNIC_CACHE_LINE_BYTES);
+	const struct rnic_ctl_create_queue_region region = {
+		.bytes = rnic_round_up(entries_bytes + plan.sides_bytes, RNIC_QUEUE_PAGE_BYTES),
+	};
+
+	if (region.bytes == 0)
+		return;
+	call = (struct ctl_call){.session = like->session};
+	memcpy(call.request.payload, &region, sizeof(region));
+	assert_int_equal(ctl_create_queue_region(&call), 0);
+	close(call.reply_fds[0]);
+	memcpy(&request->queue_region, call.reply.payload, sizeof(request->queue_region));
+	request->entries_offset = 0;
+	request->sides_offset = entries_bytes;
 }

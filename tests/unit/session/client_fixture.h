@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+struct ctl_call;
 struct session_qp;
 
 struct halves {
@@ -60,6 +61,12 @@ struct device_connection *client_fixture_connect_device(struct halves *halves, u
  */
 struct session *client_fixture_open(struct device_connection *connection, int *doorbell_fd,
 				    int *async_fd);
+
+/*
+ * Makes a region for the queues of a queue pair that is to be requested, and says in the request
+ * that they lie there. `like` brings the session.
+ */
+void client_fixture_place_queues(const struct ctl_call *like, struct rnic_ctl_create_qp *request);
 
 /* The words of the queue pair that its client writes. */
 struct rnic_qp_control *client_fixture_control(const struct session_qp *qp);

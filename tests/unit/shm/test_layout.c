@@ -10,24 +10,24 @@ static void test_plans(void **state)
 	static const struct {
 		struct rnic_qp_capacities capacities;
 		uint32_t send_slots, send_stride, recv_slots, recv_stride;
-		uint64_t send_side, recv_entries, region_bytes;
+		uint64_t recv_entries, recv_side, entries_bytes, sides_bytes;
 	} cases[] = {
-		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 4096}, /* with nothing in it */
-		{{0, 0, 1, 0, 64}, 0, 0, 0, 0, 0, 0, 4096},
-		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 128, 64, 4096},
-		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 12288, 8192, 12288},
-		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 8192, 8192, 16384},
-		{{0, 100, 2, 9, 64}, 0, 0, 128, 192, 4096, 0, 28672},
-		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 384, 256, 4096}, /* on one page */
-		{{4, 4, 32, 32, 236}, 4, 512, 4, 512, 4096, 256, 12288},
+		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0},
+		{{0, 0, 1, 0, 64}, 0, 0, 0, 0, 0, 0, 0, 0},
+		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 64, 0, 96, 0},
+		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 8192, 0, 12288, 0},
+		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 8192, 8192, 8192, 8192},
+		{{0, 100, 2, 9, 64}, 0, 0, 128, 192, 0, 0, 4096, 24576},
+		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 256, 1024, 384, 1536},
 		{{32768, 32768, 32, 32, 1024},
 		 32768,
 		 1024,
 		 32768,
 		 512,
-		 3145728,
 		 2097152,
-		 3145728 + 32768 * 1536},
+		 32768 * 1024,
+		 3145728,
+		 32768 * 1536},
 	};
 	struct rnic_queues_plan plan;
 
@@ -39,9 +39,11 @@ static void test_plans(void **state)
 		assert_int_equal(plan.send.side_stride_bytes, cases[i].send_stride);
 		assert_int_equal(plan.recv.slots, cases[i].recv_slots);
 		assert_int_equal(plan.recv.side_stride_bytes, cases[i].recv_stride);
-		assert_int_equal(plan.send.side_offset, cases[i].send_side);
+		assert_int_equal(plan.send.side_offset, 0);
 		assert_int_equal(plan.recv.entries_offset, cases[i].recv_entries);
-		assert_int_equal(plan.region_bytes, cases[i].region_bytes);
+		assert_int_equal(plan.recv.side_offset, cases[i].recv_side);
+		assert_int_equal(plan.entries_bytes, cases[i].entries_bytes);
+		assert_int_equal(plan.sides_bytes, cases[i].sides_bytes);
 	}
 }
 
@@ -53,15 +55,20 @@ static void test_srq_plans(void **state)
 		uint64_t side, region_bytes;
 	} cases[] = {
 		{{.max_wr = 1, .max_sge = 1}, 1, 0, 256, 4096},
-		{{.max_wr = 100, .max_sge = 1}, 128, 0, 8192, 8192},
-		{{.max_wr = 128, .max_sge = 5}, 128, 128, 8192, 24576},
+		{{.max_wr = 100, .max_sge = 1}, 128, 0, 4288, 8192},
+		{{.max_wr = 128, .max_sge = 5}, 128, 128, 4288, 24576},
 	};
-	struct rnic_queues_plan plan;
+	static const struct rnic_srq_attributes refused[] = {
+		{.max_wr = RNIC_WR_DEPTH_MAX + 1, .max_sge = 1},
+		{.max_wr = 1, .max_sge = RNIC_SGE_COUNT_MAX + 1},
+	};
+	struct rnic_srq_plan plan;
 
 	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(refused); i++)
+		assert_int_equal(rnic_srq_plan(&refused[i], &plan), -EINVAL);
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		assert_int_equal(rnic_srq_plan(&cases[i].granted, &plan), 0);
-		assert_int_equal(plan.send.slots, 0);
 		assert_int_equal(plan.recv.entries_offset, sizeof(struct rnic_srq_region));
 		assert_int_equal(plan.recv.slots, cases[i].slots);
 		assert_int_equal(plan.recv.side_stride_bytes, cases[i].stride);
@@ -74,7 +81,7 @@ struct span {
 	uint64_t start, end;
 };
 
-/* For all capacities: nothing overlaps, everything lies in the region, elements are aligned. */
+/* For all capacities: nothing overlaps, everything lies in its area, elements are aligned. */
 static void check_plan(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;
@@ -101,8 +108,8 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 					 (uint64_t)plan.recv.slots * plan.recv.side_stride_bytes};
 	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
 		assert_true(spans[i].start % 32 == 0);
-		assert_true(spans[i].end <= plan.region_bytes);
-		if (i > 0)
+		assert_true(spans[i].end <= (i < 2 ? plan.entries_bytes : plan.sides_bytes));
+		if (i % 2 == 1)
 			assert_true(spans[i].start >= spans[i - 1].end);
 	}
 }
@@ -136,13 +143,35 @@ static void test_plan_refuses(void **state)
 		{.max_inline_bytes = RNIC_INLINE_BYTES_MAX + 1},
 		{.max_send_wr = UINT32_MAX, .max_send_sge = UINT32_MAX},
 	};
-	const struct rnic_queues_plan untouched = {.region_bytes = 42};
+	const struct rnic_queues_plan untouched = {.entries_bytes = 42};
 	struct rnic_queues_plan plan = untouched;
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
 		assert_int_equal(rnic_queues_plan(&cases[i], &plan), -EINVAL);
 	assert_memory_equal(&plan, &untouched, sizeof(plan));
+}
+
+static void test_grants(void **state)
+{
+	static const struct {
+		struct rnic_qp_capacities wanted, granted;
+		uint32_t type;
+		bool has_srq;
+	} cases[] = {
+		{{7, 8, 2, 3, 100}, {7, 8, 2, 3, 100}, RNIC_QP_TYPE_RC, false},
+		{{0, 0, 0, 0, 0}, {0, 0, 1, 1, 64}, RNIC_QP_TYPE_UD, false},
+		{{7, 8, 2, 3, 65}, {7, 0, 2, 0, 65}, RNIC_QP_TYPE_RC, true},
+		{{7, 8, 2, 3, 63}, {7, 0, 2, 0, 64}, RNIC_QP_TYPE_XRC_INITIATOR, false},
+		{{7, 8, 2, 3, 64}, {0, 0, 0, 0, 0}, RNIC_QP_TYPE_XRC_TARGET, false},
+	};
+	struct rnic_qp_capacities granted;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		rnic_queues_grant(&cases[i].wanted, cases[i].type, cases[i].has_srq, &granted);
+		assert_memory_equal(&granted, &cases[i].granted, sizeof(granted));
+	}
 }
 
 static void test_cq(void **state)
@@ -216,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_srq_plans),
 		cmocka_unit_test(test_plans_hold_together),
 		cmocka_unit_test(test_plan_refuses),
+		cmocka_unit_test(test_grants),
 		cmocka_unit_test(test_cq),
 		cmocka_unit_test(test_cqe),
 		cmocka_unit_test(test_doorbells),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clients that lie about where the queues of their queue pairs lie.
+ *
+ * usage: hostile_queues RNICD
+ */
+#include "hostile_link.h"
+
+#include "unit_test.h"
+
+static int32_t status_of(const struct hostile_client *client, uint16_t operation,
+			 const void *request, size_t bytes)
+{
+	struct hostile_reply reply;
+
+	assert_true(hostile_call(client->fd, operation, request, bytes, &reply));
+	return reply.header.status;
+}
+
+static void test_impossible_queue_regions(void **state)
+{
+	static const uint64_t sizes[] = {
+		0, 1, 4095, 4097, (UINT64_C(1) << 30) + 4096, UINT64_MAX, UINT64_MAX - 4095};
+	struct rnic_ctl_create_queue_region region;
+	struct hostile_client client;
+	struct rnic_ctl_object none = {.handle = {7, 7}};
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 2);
+	for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
+		region.bytes = sizes[i];
+		assert_int_equal(
+			status_of(&client, RNIC_CTL_CREATE_QUEUE_REGION, &region, sizeof(region)),
+			-EINVAL);
+	}
+	assert_int_equal(status_of(&client, RNIC_CTL_DESTROY_QUEUE_REGION, &none, sizeof(none)),
+			 -EINVAL);
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+/* Queues that would lie outside their region, or at no cache line's start. */
+static void test_impossible_places(void **state)
+{
+	static const uint64_t offsets[] = {1,
+					   63,
+					   4096,
+					   8192,
+					   4096 - 64,
+					   UINT64_MAX - 63,
+					   UINT64_MAX,
+					   UINT64_C(1) << 63,
+					   -(uint64_t)4096};
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = {4, 4, 1, 1, 64}};
+	struct hostile_client client;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	qp.pd = client.pd;
+	qp.send_cq = qp.recv_cq = client.cq;
+	assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)), -EINVAL);
+	hostile_place_queues(&client, &qp);
+	assert_int_equal(client.queues_bytes, 4096);
+	for (unsigned i = 0; i < COUNT_OF(offsets); i++) {
+		struct rnic_ctl_create_qp wrong = qp;
+
+		wrong.entries_offset = offsets[i];
+		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &wrong, sizeof(wrong)),
+				 -EINVAL);
+		wrong = qp;
+		wrong.sides_offset = offsets[i];
+		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &wrong, sizeof(wrong)),
+				 -EINVAL);
+	}
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+/* Two queue pairs in one place get the same work; the region stays as long as one of them. */
+static void test_queues_on_top_of_each_other(void **state)
+{
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = {4, 4, 1, 1, 64}};
+	struct rnic_ctl_create_qp_reply made[2];
+	struct hostile_client client;
+	struct hostile_reply reply;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	qp.pd = client.pd;
+	qp.send_cq = qp.recv_cq = client.cq;
+	hostile_place_queues(&client, &qp);
+	for (unsigned i = 0; i < 2; i++) {
+		qp.sides_offset = 0;
+		hostile_must(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &reply);
+		memcpy(&made[i], reply.payload, sizeof(made[i]));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rnic_ctl_object region = {qp.queue_region}, gone = {made[i].qp};
+
+		assert_int_equal(
+			status_of(&client, RNIC_CTL_DESTROY_QUEUE_REGION, &region, sizeof(region)),
+			-EBUSY);
+		assert_int_equal(status_of(&client, RNIC_CTL_DESTROY_QP, &gone, sizeof(gone)), 0);
+	}
+	assert_int_equal(status_of(&client, RNIC_CTL_DESTROY_QUEUE_REGION, &qp.queue_region,
+				   sizeof(qp.queue_region)),
+			 0);
+	assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)), -EINVAL);
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_impossible_queue_regions),
+		cmocka_unit_test(test_impossible_places),
+		cmocka_unit_test(test_queues_on_top_of_each_other),
+	};
+
+	if (!hostile_arguments(argc, argv))
+		return 2;
+	return cmocka_run_group_tests(tests, hostile_start, hostile_stop);
+}
