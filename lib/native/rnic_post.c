@@ -123,15 +123,16 @@ static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
 
 static void set_datagram(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
 {
-	if (wr->datagram.ah == NULL)
-		return;
-	entry->datagram.ah_slot = wr->datagram.ah->handle.slot;
-	entry->datagram.ah_generation = wr->datagram.ah->handle.generation;
+	static const struct rnic_handle none;
+	const struct rnic_handle ah = wr->datagram.ah != NULL ? wr->datagram.ah->handle : none;
+
+	entry->datagram.ah_slot = ah.slot;
+	entry->datagram.ah_generation = ah.generation;
 	entry->datagram.remote_qpn = wr->datagram.remote_qpn;
 	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
 }
 
-/* Fills the union of the WQE, and what an operation keeps elsewhere because of the union. */
+/* Sets what only some operations, or queue pairs, have. */
 static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
 			 const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr)
 {
@@ -157,12 +158,26 @@ static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
 			set_datagram(entry, wr);
 		break;
 	}
-	if (qp->type != RNIC_QP_TYPE_XRC_INITIATOR)
+	if (qp->type == RNIC_QP_TYPE_XRC_INITIATOR)
+		entry->srqn = wr->srqn;
+}
+
+/* Stores the payload or its SGEs, in the WQE if there is room, else in the side area of its slot.
+ */
+static void set_payload(struct rnic_send_wqe *entry, uint8_t *side,
+			const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr,
+			uint64_t bytes)
+{
+	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
+		entry->inline_bytes = (uint16_t)bytes;
+		copy_inline(bytes <= sizeof(entry->inline_data) ? entry->inline_data : side, wr);
 		return;
-	if (rnic_wr_fills_union(operation))
-		entry->immediate = wr->srqn;
-	else
-		entry->xrc.srqn = wr->srqn;
+	}
+	entry->sge_count = (uint16_t)wr->sge_count;
+	if (wr->sge_count == 1 && !rnic_wr_takes_place_of_sge(operation))
+		entry->sge = wr->sge_list[0];
+	else if (wr->sge_count > 0)
+		memcpy(side, wr->sge_list, wr->sge_count * sizeof(entry->sge));
 }
 
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
@@ -184,16 +199,7 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		return error;
 	if (rnic_wr_is_of_type(operation, qp->type))
 		set_operands(&entry, qp, operation, wr);
-	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
-		copy_inline(side_of(queue), wr);
-		entry.inline_bytes = (uint32_t)bytes;
-	} else {
-		entry.sge_count = (uint8_t)wr->sge_count;
-		if (wr->sge_count == 1)
-			entry.sge = wr->sge_list[0];
-		else if (wr->sge_count > 1)
-			memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
-	}
+	set_payload(&entry, side_of(queue), operation, wr, bytes);
 	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
 	       sizeof(entry));
 	queue->producer++;
@@ -202,16 +208,21 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 
 int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
 {
-	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
+	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id};
 
 	if (wr->sge_count > queue->max_sge || (wr->sge_list == NULL && wr->sge_count > 0))
 		return -EINVAL;
 	if (post_is_full(queue))
 		return -ENOMEM;
-	if (wr->sge_count == 1)
+	if (wr->sge_count == 1) {
 		entry.sge = wr->sge_list[0];
-	else if (wr->sge_count > 1)
-		memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+		if (entry.sge.length > RNIC_MESSAGE_BYTES_MAX)
+			entry.sge.length = RNIC_MESSAGE_BYTES_MAX;
+	} else {
+		entry.sge.length = RNIC_RECV_SGES_BESIDE + wr->sge_count;
+		if (wr->sge_count > 0)
+			memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+	}
 	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
 	       sizeof(entry));
 	queue->producer++;

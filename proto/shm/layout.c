@@ -58,28 +58,26 @@ RNIC_AT(struct rnic_event_record, slot, 4);
 RNIC_AT(struct rnic_event_record, generation, 8);
 RNIC_AT(struct rnic_event_record, reserved, 12);
 
-RNIC_SIZE(struct rnic_send_wqe, 64);
+RNIC_SIZE(struct rnic_send_wqe, 48);
 RNIC_AT(struct rnic_send_wqe, wr_id, 0);
 RNIC_AT(struct rnic_send_wqe, opcode, 8);
 RNIC_AT(struct rnic_send_wqe, flags, 9);
 RNIC_AT(struct rnic_send_wqe, sge_count, 10);
-RNIC_AT(struct rnic_send_wqe, reserved, 11);
+RNIC_AT(struct rnic_send_wqe, inline_bytes, 10);
 RNIC_AT(struct rnic_send_wqe, immediate, 12);
 RNIC_AT(struct rnic_send_wqe, remote_address, 16);
 RNIC_AT(struct rnic_send_wqe, rkey, 24);
-RNIC_AT(struct rnic_send_wqe, inline_bytes, 28);
+RNIC_AT(struct rnic_send_wqe, srqn, 28);
+RNIC_AT(struct rnic_send_wqe, datagram, 16);
+RNIC_AT(struct rnic_send_wqe, sge, 32);
+RNIC_AT(struct rnic_send_wqe, inline_data, 32);
 RNIC_AT(struct rnic_send_wqe, atomic, 32);
-RNIC_AT(struct rnic_send_wqe, datagram, 32);
 RNIC_AT(struct rnic_send_wqe, bind, 32);
 RNIC_AT(struct rnic_send_wqe, flush, 32);
-RNIC_AT(struct rnic_send_wqe, xrc, 32);
-RNIC_AT(struct rnic_send_wqe, sge, 48);
 
-RNIC_SIZE(struct rnic_recv_wqe, 32);
+RNIC_SIZE(struct rnic_recv_wqe, 24);
 RNIC_AT(struct rnic_recv_wqe, wr_id, 0);
-RNIC_AT(struct rnic_recv_wqe, sge_count, 8);
-RNIC_AT(struct rnic_recv_wqe, reserved, 12);
-RNIC_AT(struct rnic_recv_wqe, sge, 16);
+RNIC_AT(struct rnic_recv_wqe, sge, 8);
 
 RNIC_SIZE(struct rnic_srq_region, 192);
 RNIC_AT(struct rnic_srq_region, header, 0);
@@ -98,6 +96,8 @@ RNIC_AT(struct rnic_cq_region, producer, 64);
 RNIC_AT(struct rnic_cq_region, slot_zero, 68);
 RNIC_AT(struct rnic_cq_region, reserved, 72);
 
+_Static_assert(RNIC_MESSAGE_BYTES_MAX < RNIC_RECV_SGES_BESIDE, "no SGE is that long");
+_Static_assert(RNIC_INLINE_BYTES_MAX <= UINT16_MAX, "rnic_send_wqe.inline_bytes has 16 bits");
 _Static_assert(RNIC_SESSION_QPS_MAX <= 1 << 16 && RNIC_SESSION_SRQS_MAX <= 1 << 16,
 	       "rnic_cqe.qp_slot has 16 bits");
 _Static_assert(RNIC_SESSION_QPS_MAX % RNIC_QP_LINES == 0, "each slot has a place in a line");
@@ -173,6 +173,7 @@ int rnic_queues_plan(const struct rnic_qp_capacities *granted, struct rnic_queue
 		return -EINVAL;
 	offset = plan_entries(&planned.send, granted->max_send_wr, sizeof(struct rnic_send_wqe),
 			      side_stride(granted->max_send_sge, granted->max_inline_bytes), 0);
+	offset = rnic_round_up(offset, RNIC_CACHE_LINE_BYTES);
 	planned.entries_bytes =
 		plan_entries(&planned.recv, granted->max_recv_wr, sizeof(struct rnic_recv_wqe),
 			     side_stride(granted->max_recv_sge, 0), offset);

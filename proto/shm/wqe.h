@@ -2,11 +2,10 @@
 /*
  * Work queue elements (WQEs): a client writes them into the queues of a QP or an SRQ.
  *
- * A queue is a ring of WQEs of fixed size and a side area with one stride per slot. One SGE fits
- * into the WQE itself; two or more lie in the slot's part of the side area, as does inline data. So
- * the usual WQE is one cache line (half of one for a receive), and a client that needs no side area
- * touches none of its pages; small queues share a page with theirs. The daemon copies a WQE once,
- * then validates the copy.
+ * A queue is a ring of WQEs of fixed size and a side area with one stride per slot. What the usual
+ * WQE brings fits into the WQE: one SGE, or a few bytes of inline data. What does not lies in the
+ * slot's part of the side area, so that a client without such WQEs touches no page of that area.
+ * The daemon copies a WQE once, then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
@@ -25,27 +24,32 @@ struct rnic_send_wqe {
 	uint64_t wr_id;
 	uint8_t opcode; /* enum rnic_wr_opcode */
 	uint8_t flags;	/* enum rnic_send_flag */
-	uint8_t sge_count;
-	uint8_t reserved;
-	/*
-	 * Host order; or the rkey to invalidate; bind: the MR's lkey; XRC, when the operands fill
-	 * the union: the SRQ's number
-	 */
-	uint32_t immediate;
-	uint64_t remote_address; /* bind: the window's address */
-	uint32_t rkey;		 /* bind: the window's new rkey, whose upper 24 bits name it */
-	uint32_t inline_bytes;	 /* with RNIC_SEND_INLINE: bytes in the side area; sge_count is 0 */
+	union {
+		uint16_t sge_count;    /* without RNIC_SEND_INLINE */
+		uint16_t inline_bytes; /* with RNIC_SEND_INLINE */
+	};
+	uint32_t immediate; /* host order; or the rkey to invalidate; bind: the MR's lkey */
 	union {
 		struct {
-			uint64_t compare;
-			uint64_t swap_or_add;
-		} atomic;
+			uint64_t remote_address; /* bind: the window's address */
+			uint32_t
+				rkey; /* bind: the window's new rkey, whose upper 24 bits name it */
+			uint32_t srqn; /* XRC */
+		};
 		struct {
 			uint32_t ah_slot;
 			uint32_t ah_generation;
 			uint32_t remote_qpn;
 			uint32_t remote_qkey;
 		} datagram;
+	};
+	union {
+		struct rnic_sge sge; /* with one SGE, unless the operation has another arm */
+		uint8_t inline_data[sizeof(struct rnic_sge)]; /* with so many bytes at most */
+		struct {
+			uint64_t compare;
+			uint64_t swap_or_add;
+		} atomic; /* whose SGE lies in the side area */
 		struct {
 			uint64_t length;
 			uint32_t access; /* enum rnic_access */
@@ -56,20 +60,20 @@ struct rnic_send_wqe {
 			uint32_t type; /* enum rnic_flush_type */
 			uint32_t reserved[2];
 		} flush;
-		struct {
-			uint32_t srqn;
-			uint32_t reserved[3];
-		} xrc;
 	};
-	struct rnic_sge sge; /* with sge_count 1 */
 };
 
 struct rnic_recv_wqe {
 	uint64_t wr_id;
-	uint32_t sge_count;
-	uint32_t reserved;
-	struct rnic_sge sge; /* with sge_count 1 */
+	struct rnic_sge sge;
 };
+
+/*
+ * A receive WQE with another number of SGEs than one says so in the length of its SGE: this and the
+ * number. No SGE is that long: the library posts a longer one than the longest message as one of
+ * RNIC_MESSAGE_BYTES_MAX.
+ */
+#define RNIC_RECV_SGES_BESIDE UINT32_C(0xffff0000)
 
 /*
  * The head of a region of kind RNIC_REGION_SRQ. The region of a QP has no head: its indices lie in

@@ -114,7 +114,7 @@ static int srq_open(struct ctl_call *call, const struct srq_objects *objects,
 {
 	struct session *session = call->session;
 	struct shared_region region;
-	struct rnic_queue_plan plan;
+	struct rnic_queue_plan plan = {0};
 	int result = handle_table_add(&session->srqs, srq, &srq->handle);
 
 	if (result != 0)
@@ -252,7 +252,7 @@ int ctl_resize_srq(struct ctl_call *call)
 	struct session_srq *srq = handle_table_get(&session->srqs, request->srq);
 	struct rnic_srq_attributes granted;
 	struct shared_region region;
-	struct rnic_queue_plan plan;
+	struct rnic_queue_plan plan = {0};
 	int result;
 
 	if (srq == NULL)

@@ -27,7 +27,7 @@ static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Returns whether the union members that the operation does not use are zero. */
+/* Returns whether what the operation does not use is zero. */
 static bool wqe_fetch_is_reserved_zero(const struct rnic_send_wqe *entry, uint8_t operands)
 {
 	if (operands == RNIC_WR_OPERANDS_BIND)
@@ -46,12 +46,12 @@ static bool wqe_fetch_entry_is_sound(const struct rnic_send_wqe *entry,
 
 	if (!rnic_wr_is_of_type(operation, type))
 		return false;
-	if ((entry->flags & ~WQE_FETCH_SEND_FLAGS) != 0 || entry->reserved != 0)
+	if ((entry->flags & ~WQE_FETCH_SEND_FLAGS) != 0)
 		return false;
 	if ((entry->flags & RNIC_SEND_INLINE) != 0)
-		return operation->payload == RNIC_WR_PAYLOAD_OUT && entry->sge_count == 0 &&
+		return operation->payload == RNIC_WR_PAYLOAD_OUT &&
 		       entry->inline_bytes <= capacities->max_inline_bytes;
-	return entry->inline_bytes == 0 && entry->sge_count <= sge_max &&
+	return entry->sge_count <= sge_max &&
 	       wqe_fetch_is_reserved_zero(entry, operation->operands);
 }
 
@@ -92,23 +92,28 @@ void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 		return;
 	wqe->opcode = entry->opcode;
 	wqe->flags = entry->flags;
-	wqe->sge_count = entry->sge_count;
-	wqe->length = entry->inline_bytes;
+	if ((entry->flags & RNIC_SEND_INLINE) != 0)
+		wqe->length = entry->inline_bytes;
+	else
+		wqe->sge_count = (uint8_t)entry->sge_count;
 	wqe->immediate = entry->immediate;
 	wqe->remote_address = entry->remote_address;
 	wqe->rkey = entry->rkey;
 	wqe_fetch_copy_operands(entry, operation->operands, wqe);
 	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
-		wqe->srqn = rnic_wr_fills_union(operation) ? entry->immediate : entry->xrc.srqn;
+		wqe->srqn = entry->srqn;
 }
 
 void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, struct recv_wqe *wqe)
 {
+	const bool are_beside = entry->sge.length >= RNIC_RECV_SGES_BESIDE;
+	const uint32_t sge_count = are_beside ? entry->sge.length - RNIC_RECV_SGES_BESIDE : 1;
+
 	*wqe = (struct recv_wqe){.wr_id = entry->wr_id};
-	if (entry->sge_count > sge_max || entry->reserved != 0)
+	if (sge_count > sge_max || (are_beside && sge_count == 1))
 		wqe->invalid = true;
 	else
-		wqe->sge_count = entry->sge_count;
+		wqe->sge_count = sge_count;
 }
 
 static const uint8_t *side_of_slot(const struct client_ring *ring, uint32_t slot)
@@ -117,18 +122,21 @@ static const uint8_t *side_of_slot(const struct client_ring *ring, uint32_t slot
 }
 
 /*
- * Copies the SGEs of the WQE in ring slot `slot`: the one SGE inside the copied WQE, or the SGEs
- * beside the WQE.
+ * Copies the SGEs of the WQE in ring slot `slot`: the one SGE inside the copied WQE, or those in
+ * the side area. `inside` is NULL where none lies inside.
  */
 static void wqe_fetch_copy_sges(const struct client_ring *ring, uint32_t slot,
-				const struct rnic_sge *first, uint32_t sge_count,
+				const struct rnic_sge *inside, uint32_t sge_count,
 				struct rnic_sge *sges)
 {
-	assert(sge_count <= 1 || sge_count * sizeof(*sges) <= ring->side_stride_bytes);
-	if (sge_count == 1)
-		sges[0] = *first;
-	else if (sge_count > 1)
-		wqe_fetch_copy(sges, side_of_slot(ring, slot), sge_count * sizeof(*sges));
+	if (sge_count == 0)
+		return;
+	if (sge_count == 1 && inside != NULL) {
+		sges[0] = *inside;
+		return;
+	}
+	assert(sge_count * sizeof(*sges) <= ring->side_stride_bytes);
+	wqe_fetch_copy(sges, side_of_slot(ring, slot), sge_count * sizeof(*sges));
 }
 
 /*
@@ -148,18 +156,25 @@ static void wqe_fetch_find_ah(struct session_qp *qp, const struct rnic_send_wqe 
 static void wqe_fetch_take_send(struct session_qp *qp)
 {
 	const struct client_ring *ring = &qp->send_ring;
-	uint32_t slot = qp->send_consumer & (ring->slots - 1);
+	const uint32_t slot = qp->send_consumer & (ring->slots - 1);
+	const uint8_t *place = ring->entries + (uint64_t)slot * sizeof(struct rnic_send_wqe);
+	const uint8_t *side = side_of_slot(ring, slot);
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_send_wqe entry;
 	struct send_wqe wqe;
+	bool is_inside;
 
-	wqe_fetch_copy(&entry, ring->entries + (uint64_t)slot * sizeof(entry), sizeof(entry));
+	wqe_fetch_copy(&entry, place, sizeof(entry));
 	wqe_fetch_check_send(&entry, qp->qp->type, &qp->qp->capacities, &wqe);
 	if (qp->qp->type == RNIC_QP_TYPE_UD)
 		wqe_fetch_find_ah(qp, &entry, &wqe);
-	wqe_fetch_copy_sges(ring, slot, &entry.sge, wqe.sge_count, sges);
+	is_inside = !rnic_wr_takes_place_of_sge(rnic_wr_operation(wqe.opcode));
+	wqe_fetch_copy_sges(ring, slot, is_inside ? &entry.sge : NULL, wqe.sge_count, sges);
 	qp->send_consumer++;
-	qp_post_send(qp->qp, &wqe, sges, side_of_slot(ring, slot));
+	qp_post_send(qp->qp, &wqe, sges,
+		     wqe.length <= sizeof(entry.inline_data)
+			     ? place + offsetof(struct rnic_send_wqe, inline_data)
+			     : side);
 }
 
 void wqe_fetch_schedule(struct session_qp *qp)

@@ -77,7 +77,8 @@ static void test_side_area(void **state)
 {
 	struct fake_session *fake = *state;
 	const struct rnic_sge sges[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
-	struct rnic_sge pieces[2] = {{(uintptr_t) "inline", 6, 0}, {(uintptr_t) "data", 4, 0}};
+	struct rnic_sge pieces[2] = {{(uintptr_t) "seventeen", 9, 0},
+				     {(uintptr_t) " inline.", 8, 0}};
 	const struct rnic_send_wr *bad;
 	struct rnic_send_wr second = {
 		.sge_list = pieces,
@@ -91,11 +92,69 @@ static void test_side_area(void **state)
 
 	assert_int_equal(rnic_post_send(&fake->qp, &first, &bad), 0);
 	assert_memory_equal(fake->qp.send.side, sges, sizeof(sges));
-	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes, "inlinedata", 10);
+	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes,
+			    "seventeen inline.", 17);
 	assert_int_equal(sent(fake, 0).sge_count, 3);
-	assert_int_equal(sent(fake, 1).sge_count, 0);
-	assert_int_equal(sent(fake, 1).inline_bytes, 10);
+	assert_int_equal(sent(fake, 1).inline_bytes, 17);
 	assert_int_equal(fake_session_doorbells(fake, &doorbell), 1);
+}
+
+/* Inline data that fits into the WQE, and the SGE of an atomic, whose operands take its place. */
+static void test_what_lies_where(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_sge pieces[2] = {{(uintptr_t) "sixteen", 8, 0}, {(uintptr_t) "inline.", 8, 0}};
+	const struct rnic_sge result = {1, 8, 3};
+	const struct rnic_send_wr *bad;
+	struct rnic_send_wr atomic = {
+		.sge_list = &result,
+		.sge_count = 1,
+		.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP,
+		.remote_address = 4,
+		.rkey = 5,
+		.atomic = {.compare = 6, .swap_or_add = 7},
+	};
+	const struct rnic_send_wr small = {
+		.next = &atomic,
+		.sge_list = pieces,
+		.sge_count = 2,
+		.opcode = RNIC_WR_SEND,
+		.flags = RNIC_SEND_INLINE,
+	};
+	struct rnic_send_wqe entry;
+
+	memset(fake->qp.send.side, 0xa5, 2 * fake->qp.send.side_stride_bytes);
+	assert_int_equal(rnic_post_send(&fake->qp, &small, &bad), 0);
+	entry = sent(fake, 0);
+	assert_int_equal(entry.inline_bytes, 16);
+	assert_memory_equal(entry.inline_data, "sixteen\0inline.", 16);
+	assert_int_equal(fake->qp.send.side[0], 0xa5);
+	entry = sent(fake, 1);
+	assert_int_equal(entry.sge_count, 1);
+	assert_int_equal(entry.remote_address, 4);
+	assert_int_equal(entry.atomic.compare, 6);
+	assert_int_equal(entry.atomic.swap_or_add, 7);
+	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes, &result,
+			    sizeof(result));
+}
+
+/* A buffer longer than any message takes the longest one; its length must not be read as a count.
+ */
+static void test_endless_receive(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_sge sge = {.address = 1, .length = UINT32_MAX, .lkey = 2};
+	const struct rnic_recv_wr wr = {.sge_list = &sge, .sge_count = 1}, none = {.wr_id = 1};
+	const struct rnic_recv_wr *bad;
+	struct rnic_recv_wqe entries[2];
+
+	assert_int_equal(rnic_post_recv(&fake->qp, &wr, &bad), 0);
+	assert_int_equal(rnic_post_recv(&fake->qp, &none, &bad), 0);
+	memcpy(entries, fake->qp.recv.entries, sizeof(entries));
+	assert_int_equal(entries[0].sge.address, 1);
+	assert_int_equal(entries[0].sge.length, RNIC_MESSAGE_BYTES_MAX);
+	assert_int_equal(entries[0].sge.lkey, 2);
+	assert_int_equal(entries[1].sge.length, RNIC_RECV_SGES_BESIDE);
 }
 
 static void test_refusals(void **state)
@@ -229,8 +288,8 @@ static void test_srq_number(void **state)
 
 	fake->qp.type = RNIC_QP_TYPE_XRC_INITIATOR;
 	assert_int_equal(rnic_post_send(&fake->qp, &send, &bad), 0);
-	assert_int_equal(sent(fake, first).xrc.srqn, 78);
-	assert_int_equal(sent(fake, first + 1).immediate, 77);
+	assert_int_equal(sent(fake, first).srqn, 78);
+	assert_int_equal(sent(fake, first + 1).srqn, 77);
 	assert_int_equal(sent(fake, first + 1).flush.length, 5);
 	assert_int_equal(sent(fake, first + 1).flush.type, RNIC_FLUSH_GLOBAL);
 }
@@ -343,7 +402,7 @@ static void test_srq(void **state)
 	assert_int_equal(published(&srq.recv), capacities.max_recv_wr);
 	memcpy(&entry, srq.recv.entries, sizeof(entry));
 	assert_int_equal(entry.wr_id, 5);
-	assert_int_equal(entry.sge_count, 2);
+	assert_int_equal(entry.sge.length, RNIC_RECV_SGES_BESIDE + 2);
 	assert_int_equal(rnic_post_srq_recv(&srq, &wr, &bad), -ENOMEM);
 	assert_ptr_equal(bad, &wr);
 
@@ -392,6 +451,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_entry, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_side_area, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_lies_where, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_endless_receive, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_only_the_tag_of_a_key_is_the_callers, set_up,
 						tear_down),

@@ -16,16 +16,18 @@ static void test_sound_entries(void **state)
 {
 	static const struct {
 		struct rnic_send_wqe entry;
-		uint32_t length;
+		uint32_t sges, length;
 	} cases[] = {
-		{{.opcode = RNIC_WR_SEND}, 0},
-		{{.opcode = RNIC_WR_SEND, .sge_count = 4, .flags = RNIC_SEND_FENCE}, 0},
-		{{.opcode = RNIC_WR_SEND_WITH_IMM, .flags = RNIC_SEND_SOLICITED}, 0},
-		{{.opcode = RNIC_WR_RDMA_WRITE, .flags = RNIC_SEND_INLINE, .inline_bytes = 64}, 64},
-		{{.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .flags = RNIC_SEND_INLINE}, 0},
-		{{.opcode = RNIC_WR_RDMA_READ, .sge_count = 1, .flags = RNIC_SEND_SIGNALED}, 0},
-		{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .sge_count = 1}, 0},
-		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .sge_count = 1}, 0},
+		{{.opcode = RNIC_WR_SEND}, 0, 0},
+		{{.opcode = RNIC_WR_SEND, .sge_count = 4, .flags = RNIC_SEND_FENCE}, 4, 0},
+		{{.opcode = RNIC_WR_SEND_WITH_IMM, .flags = RNIC_SEND_SOLICITED}, 0, 0},
+		{{.opcode = RNIC_WR_RDMA_WRITE, .flags = RNIC_SEND_INLINE, .inline_bytes = 64},
+		 0,
+		 64},
+		{{.opcode = RNIC_WR_RDMA_WRITE_WITH_IMM, .flags = RNIC_SEND_INLINE}, 0, 0},
+		{{.opcode = RNIC_WR_RDMA_READ, .sge_count = 1, .flags = RNIC_SEND_SIGNALED}, 1, 0},
+		{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .sge_count = 1}, 1, 0},
+		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .sge_count = 1}, 1, 0},
 	};
 
 	(void)state;
@@ -35,7 +37,7 @@ static void test_sound_entries(void **state)
 		wqe_fetch_check_send(&cases[i].entry, RNIC_QP_TYPE_RC, &capacities, &wqe);
 		assert_int_equal(wqe.opcode, cases[i].entry.opcode);
 		assert_int_equal(wqe.flags, cases[i].entry.flags);
-		assert_int_equal(wqe.sge_count, cases[i].entry.sge_count);
+		assert_int_equal(wqe.sge_count, cases[i].sges);
 		assert_int_equal(wqe.length, cases[i].length);
 	}
 }
@@ -61,6 +63,30 @@ static void test_fields_are_carried_over(void **state)
 	assert_int_equal(wqe.rkey, 7);
 	assert_int_equal(wqe.compare, 8);
 	assert_int_equal(wqe.swap_or_add, 9);
+}
+
+static void test_xrc_has_room_for_its_srq(void **state)
+{
+	static const uint8_t opcodes[] = {RNIC_WR_SEND_WITH_IMM, RNIC_WR_RDMA_WRITE,
+					  RNIC_WR_ATOMIC_FETCH_ADD};
+	struct send_wqe wqe;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(opcodes); i++) {
+		const struct rnic_send_wqe entry = {
+			.opcode = opcodes[i],
+			.immediate = 5,
+			.rkey = 7,
+			.srqn = 0x123456,
+		};
+
+		wqe_fetch_check_send(&entry, RNIC_QP_TYPE_XRC_INITIATOR, &capacities, &wqe);
+		assert_int_equal(wqe.opcode, opcodes[i]);
+		assert_int_equal(wqe.srqn, 0x123456);
+		assert_int_equal(wqe.immediate, 5);
+		wqe_fetch_check_send(&entry, RNIC_QP_TYPE_RC, &capacities, &wqe);
+		assert_int_equal(wqe.srqn, 0);
+	}
 }
 
 static void test_bind(void **state)
@@ -117,14 +143,12 @@ static void test_malformed_entries(void **state)
 		{.opcode = RNIC_WR_FLUSH, .flush.reserved = {1, 0}},
 		{.opcode = RNIC_WR_FLUSH, .flush.reserved = {0, 1}},
 		{.opcode = RNIC_WR_SEND, .sge_count = 5},
-		{.opcode = RNIC_WR_SEND, .sge_count = 255},
+		{.opcode = RNIC_WR_SEND, .sge_count = 256},
+		{.opcode = RNIC_WR_SEND, .sge_count = UINT16_MAX},
 		{.opcode = RNIC_WR_SEND, .flags = 0x10},
 		{.opcode = RNIC_WR_SEND, .flags = 0x80},
-		{.opcode = RNIC_WR_SEND, .reserved = 1},
-		{.opcode = RNIC_WR_SEND, .inline_bytes = 1},
 		{.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .inline_bytes = 65},
-		{.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .inline_bytes = UINT32_MAX},
-		{.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .sge_count = 1},
+		{.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .inline_bytes = UINT16_MAX},
 		{.opcode = RNIC_WR_RDMA_READ, .flags = RNIC_SEND_INLINE, .inline_bytes = 8},
 		{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .flags = RNIC_SEND_INLINE, .inline_bytes = 8},
 	};
@@ -183,24 +207,34 @@ static void test_services(void **state)
 static void test_receive_entries(void **state)
 {
 	static const struct {
-		struct rnic_recv_wqe entry;
+		uint32_t length; /* of the SGE in the WQE */
 		bool is_valid;
+		uint32_t sge_count;
 	} cases[] = {
-		{{.wr_id = 1, .sge_count = 0}, true},
-		{{.wr_id = 2, .sge_count = 3}, true},
-		{{.wr_id = 3, .sge_count = 4}, false},
-		{{.wr_id = 4, .sge_count = UINT32_MAX}, false},
-		{{.wr_id = 5, .sge_count = 1, .reserved = 1}, false},
+		{0, true, 1},
+		{1, true, 1},
+		{RNIC_MESSAGE_BYTES_MAX, true, 1},
+		{RNIC_RECV_SGES_BESIDE - 1, true, 1},
+		{RNIC_RECV_SGES_BESIDE, true, 0},
+		{RNIC_RECV_SGES_BESIDE + 1, false, 0},
+		{RNIC_RECV_SGES_BESIDE + 2, true, 2},
+		{RNIC_RECV_SGES_BESIDE + 3, true, 3},
+		{RNIC_RECV_SGES_BESIDE + 4, false, 0},
+		{UINT32_MAX, false, 0},
 	};
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		const struct rnic_recv_wqe entry = {
+			.wr_id = 1000 + i,
+			.sge = {.length = cases[i].length},
+		};
 		struct recv_wqe wqe;
 
-		wqe_fetch_check_recv(&cases[i].entry, capacities.max_recv_sge, &wqe);
-		assert_int_equal(wqe.wr_id, cases[i].entry.wr_id);
+		wqe_fetch_check_recv(&entry, capacities.max_recv_sge, &wqe);
+		assert_int_equal(wqe.wr_id, 1000 + i);
 		assert_int_equal(!wqe.invalid, cases[i].is_valid);
-		assert_int_equal(wqe.sge_count, cases[i].is_valid ? cases[i].entry.sge_count : 0);
+		assert_int_equal(wqe.sge_count, cases[i].sge_count);
 	}
 }
 
@@ -209,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sound_entries),
 		cmocka_unit_test(test_fields_are_carried_over),
+		cmocka_unit_test(test_xrc_has_room_for_its_srq),
 		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_malformed_entries),

@@ -14,19 +14,19 @@ static void test_plans(void **state)
 	} cases[] = {
 		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0},
 		{{0, 0, 1, 0, 64}, 0, 0, 0, 0, 0, 0, 0, 0},
-		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 64, 0, 96, 0},
-		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 8192, 0, 12288, 0},
-		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 8192, 8192, 8192, 8192},
-		{{0, 100, 2, 9, 64}, 0, 0, 128, 192, 0, 0, 4096, 24576},
-		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 256, 1024, 384, 1536},
+		{{1, 1, 1, 1, 0}, 1, 0, 1, 0, 64, 0, 88, 0},
+		{{128, 128, 1, 1, 0}, 128, 0, 128, 0, 6144, 0, 9216, 0},
+		{{100, 0, 2, 9, 0}, 128, 64, 0, 0, 6144, 8192, 6144, 8192},
+		{{0, 100, 2, 9, 64}, 0, 0, 128, 192, 0, 0, 3072, 24576},
+		{{4, 3, 4, 5, 236}, 4, 256, 4, 128, 192, 1024, 288, 1536},
 		{{32768, 32768, 32, 32, 1024},
 		 32768,
 		 1024,
 		 32768,
 		 512,
-		 2097152,
+		 32768 * 48,
 		 32768 * 1024,
-		 3145728,
+		 32768 * 72,
 		 32768 * 1536},
 	};
 	struct rnic_queues_plan plan;
@@ -55,8 +55,8 @@ static void test_srq_plans(void **state)
 		uint64_t side, region_bytes;
 	} cases[] = {
 		{{.max_wr = 1, .max_sge = 1}, 1, 0, 256, 4096},
-		{{.max_wr = 100, .max_sge = 1}, 128, 0, 4288, 8192},
-		{{.max_wr = 128, .max_sge = 5}, 128, 128, 4288, 24576},
+		{{.max_wr = 100, .max_sge = 1}, 128, 0, 3264, 4096},
+		{{.max_wr = 128, .max_sge = 5}, 128, 128, 3264, 20480},
 	};
 	static const struct rnic_srq_attributes refused[] = {
 		{.max_wr = RNIC_WR_DEPTH_MAX + 1, .max_sge = 1},
@@ -107,7 +107,7 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 				 plan.recv.side_offset +
 					 (uint64_t)plan.recv.slots * plan.recv.side_stride_bytes};
 	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
-		assert_true(spans[i].start % 32 == 0);
+		assert_true(spans[i].start % RNIC_CACHE_LINE_BYTES == 0);
 		assert_true(spans[i].end <= (i < 2 ? plan.entries_bytes : plan.sides_bytes));
 		if (i % 2 == 1)
 			assert_true(spans[i].start >= spans[i - 1].end);
