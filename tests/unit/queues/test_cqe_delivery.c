@@ -13,6 +13,7 @@
 #include "device/session/session_set.h"
 #include "device/session_turn.h"
 #include "shm/cqe.h"
+#include "shm/ring.h"
 #include "unit_test.h"
 
 #include <fcntl.h>
@@ -191,18 +192,55 @@ static void test_resizing_keeps_entries_and_times(void **state)
 	}
 }
 
-/* Gives the fixture's CQ room for MANY_ENTRIES. */
-static void make_large(struct fixture *f)
+static void resize(struct fixture *f, uint32_t entries)
 {
 	static struct ctl_call call;
 	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
 
 	call.session = f->session;
-	*request = (struct rnic_ctl_resize_cq){.cq = f->cq->handle, .entries = MANY_ENTRIES};
+	*request = (struct rnic_ctl_resize_cq){.cq = f->cq->handle, .entries = entries};
 	assert_int_equal(ctl_resize_cq(&call), 0);
 	close(call.reply_fds[0]);
 	f->region = f->cq->region.address;
 	f->entries = f->cq->entries;
+}
+
+/* Gives the fixture's CQ room for MANY_ENTRIES. */
+static void make_large(struct fixture *f)
+{
+	resize(f, MANY_ENTRIES);
+}
+
+/* CQEs whose ID is their index, and whose time is 1000 later. */
+static void complete_many(struct fixture *f, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t index = f->cq->producer;
+
+		f->halves.device.sessions.now_ns = (uint64_t)index + 1000;
+		assert_true(complete(f, index, false, RNIC_WC_SUCCESS));
+	}
+}
+
+/* The client polls each CQE before the next one comes. */
+static void complete_and_poll(struct fixture *f, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		complete_many(f, 1);
+		f->control->consumer = f->region->producer;
+	}
+}
+
+/* Reads as a client does. */
+static void expect_unpolled(const struct fixture *f, uint32_t count)
+{
+	assert_int_equal(f->region->producer, f->control->consumer + count);
+	for (uint32_t i = f->control->consumer; i != f->region->producer; i++) {
+		const uint32_t slot = rnic_ring_slot(i, f->region->slot_zero, f->cq->slots);
+
+		assert_int_equal(f->entries[slot].wr_id, i);
+		assert_int_equal(f->cq->times_ns[slot], (uint64_t)i + 1000);
+	}
 }
 
 static void test_an_empty_queue_goes_back_to_its_first_slot(void **state)
@@ -221,6 +259,29 @@ static void test_an_empty_queue_goes_back_to_its_first_slot(void **state)
 	assert_int_equal(f->region->producer, LIMIT_CQ_FIRST_SLOTS + 1);
 	assert_int_equal(f->entries[0].wr_id, 1000);
 	assert_int_equal(f->cq->times_ns[0], 77);
+}
+
+/* The CQEs lie on both sides of the last slot, and slot 0 is not that of index 0. */
+static void test_resizing_keeps_entries_that_wrap(void **state)
+{
+	static const uint32_t sizes[] = {MANY_ENTRIES, 2 * MANY_ENTRIES, MANY_ENTRIES / 2};
+	struct fixture *f = *state;
+
+	make_large(f);
+	complete_and_poll(f, LIMIT_CQ_FIRST_SLOTS);
+	complete_many(f, MANY_ENTRIES);
+	assert_int_equal(f->region->slot_zero, LIMIT_CQ_FIRST_SLOTS);
+	f->control->consumer += MANY_ENTRIES - 60;
+	complete_many(f, 40);
+	for (unsigned i = 0; i < COUNT_OF(sizes); i++) {
+		resize(f, sizes[i]);
+		assert_int_equal(f->cq->slots, sizes[i]);
+		expect_unpolled(f, 100);
+		complete_many(f, 10);
+		expect_unpolled(f, 110);
+		f->control->consumer += 10;
+	}
+	assert_false(f->session->is_broken);
 }
 
 static void test_a_queue_with_entries_uses_all_its_slots(void **state)
@@ -428,6 +489,7 @@ int main(void)
 		TEST(test_resizing_keeps_entries_and_times),
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_an_empty_queue_goes_back_to_its_first_slot),
+		TEST(test_resizing_keeps_entries_that_wrap),
 		TEST(test_a_queue_with_entries_uses_all_its_slots),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),
