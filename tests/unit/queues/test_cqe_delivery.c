@@ -284,6 +284,60 @@ static void test_resizing_keeps_entries_that_wrap(void **state)
 	assert_false(f->session->is_broken);
 }
 
+/* Sets the indices of the queue, which is empty, as if that many CQEs had been polled. */
+static void start_at(struct fixture *f, uint32_t index)
+{
+	f->cq->producer = f->cq->consumer = index;
+	f->control->consumer = index;
+	rnic_word_publish(&((struct rnic_cq_region *)f->cq->region.address)->producer, index);
+	cqe_delivery_set_slot_zero(f->cq, index);
+}
+
+/* The index passes from UINT32_MAX to 0 before, at and after the return to slot 0. */
+static void test_going_back_where_the_index_wraps(void **state)
+{
+	static const uint32_t steps_before_wrap[] = {1, 50, LIMIT_CQ_FIRST_SLOTS,
+						     LIMIT_CQ_FIRST_SLOTS + 1, 150};
+	struct fixture *f = *state;
+
+	make_large(f);
+	for (unsigned i = 0; i < COUNT_OF(steps_before_wrap); i++) {
+		const uint32_t start = -steps_before_wrap[i];
+
+		start_at(f, start);
+		complete_and_poll(f, LIMIT_CQ_FIRST_SLOTS);
+		assert_int_equal(f->region->slot_zero, start);
+		complete_many(f, 1);
+		assert_int_equal(f->region->slot_zero, start + LIMIT_CQ_FIRST_SLOTS);
+		assert_int_equal(f->entries[0].wr_id, start + LIMIT_CQ_FIRST_SLOTS);
+		/* A look finds the queue not empty. */
+		complete_many(f, MANY_ENTRIES - 1);
+		assert_int_equal(f->region->slot_zero, start + LIMIT_CQ_FIRST_SLOTS);
+		expect_unpolled(f, MANY_ENTRIES);
+	}
+	assert_false(f->session->is_broken);
+}
+
+/* The queue looks empty to the client, who would read later CQEs in place of those that wait. */
+static void test_no_going_back_before_errors_are_published(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *set = &f->halves.device.sessions;
+
+	make_large(f);
+	complete_and_poll(f, LIMIT_CQ_FIRST_SLOTS - 1);
+	session_turn_begin(set, 77);
+	assert_true(complete(f, 1000, false, RNIC_WC_LOC_ACCESS_ERR));
+	assert_true(complete(f, 1001, false, RNIC_WC_SUCCESS));
+	assert_int_equal(f->region->producer, f->control->consumer);
+	scheduler_remove(&f->session_qp.review_node); /* there are no WQEs to flush */
+	session_turn_deliver(set, true);
+	assert_int_equal(f->region->producer, LIMIT_CQ_FIRST_SLOTS + 1);
+	assert_int_equal(f->region->slot_zero, 0);
+	assert_int_equal(f->entries[LIMIT_CQ_FIRST_SLOTS - 1].wr_id, 1000);
+	assert_int_equal(f->entries[LIMIT_CQ_FIRST_SLOTS].wr_id, 1001);
+}
+
 static void test_a_queue_with_entries_uses_all_its_slots(void **state)
 {
 	struct fixture *f = *state;
@@ -490,6 +544,8 @@ int main(void)
 		TEST(test_full_ring_refuses_until_polled),
 		TEST(test_an_empty_queue_goes_back_to_its_first_slot),
 		TEST(test_resizing_keeps_entries_that_wrap),
+		TEST(test_going_back_where_the_index_wraps),
+		TEST(test_no_going_back_before_errors_are_published),
 		TEST(test_a_queue_with_entries_uses_all_its_slots),
 		TEST(test_port_events),
 		TEST(test_resizing_with_many_entries),
