@@ -41,7 +41,7 @@ static void expect_unharmed(void)
 	static uint32_t posted;
 	struct rnic_send_wqe *entries =
 		(void *)((uint8_t *)witness.queues + witness.plan.send.entries_offset);
-	const struct rnic_cqe *completions;
+	const struct rnic_cqe *completion;
 	uint32_t slot = posted % witness.plan.send.slots;
 
 	hostile_expect_owned(&rnicd, 1, 1);
@@ -53,9 +53,9 @@ static void expect_unharmed(void)
 	};
 	rnic_word_publish(&witness.indices->send_producer, ++posted);
 	hostile_ring(&witness, RNIC_DOORBELL(RNIC_DOORBELL_SEND, witness.qp.slot));
-	completions = hostile_wait_completions(&witness, posted);
-	assert_int_equal(completions[(posted - 1) % witness.cq_slots].status, RNIC_WC_SUCCESS);
-	assert_int_equal(completions[(posted - 1) % witness.cq_slots].wr_id, posted - 1);
+	completion = hostile_wait_completion(&witness, posted - 1);
+	assert_int_equal(completion->status, RNIC_WC_SUCCESS);
+	assert_int_equal(completion->wr_id, posted - 1);
 	atomic_store(&witness.session->cqs[witness.cq.slot].consumer, posted);
 }
 
@@ -558,7 +558,7 @@ static void lie_consumer(struct hostile_client *client)
 		rnic_word_publish(&client->indices->send_producer, ++posted);
 		hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
 		if (posted <= client->cq_slots)
-			hostile_wait_completions(client, posted);
+			hostile_wait_completion(client, posted - 1);
 	}
 }
 
@@ -593,8 +593,6 @@ static void test_indices_of_slots_without_a_qp(void **state)
 	(void)state;
 	hostile_client_open(&client, &rnicd, 4);
 	for (unsigned round = 0; round < 3; round++) {
-		const struct rnic_cqe *completions;
-
 		memset(client.session->qp_lines, 0xff, sizeof(client.session->qp_lines));
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 		atomic_fetch_add(&client.session->doorbells_lost.value, 1);
@@ -605,8 +603,7 @@ static void test_indices_of_slots_without_a_qp(void **state)
 		};
 		rnic_word_publish(&client.indices->send_producer, 1);
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
-		completions = hostile_wait_completions(&client, round + 1);
-		assert_int_equal(completions[round].status, RNIC_WC_SUCCESS);
+		assert_int_equal(hostile_wait_completion(&client, round)->status, RNIC_WC_SUCCESS);
 		hostile_must(client.fd, RNIC_CTL_DESTROY_QP, &client.qp, sizeof(client.qp), &reply);
 		munmap(client.queues, client.queues_bytes);
 	}
@@ -638,7 +635,6 @@ static void test_garbage_entries_complete_in_error(void **state)
 	(void)state;
 	prng_init(&prng, 1);
 	for (unsigned round = 0; round < 20; round++) {
-		const struct rnic_cqe *completions;
 		struct hostile_client client;
 		uint8_t *bytes;
 
@@ -650,10 +646,9 @@ static void test_garbage_entries_complete_in_error(void **state)
 		rnic_word_publish(&client.indices->send_producer, client.plan.send.slots);
 		hostile_ring(&client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client.qp.slot));
 		/* The first error flushes all that follows, receives too. */
-		completions = hostile_wait_completions(&client, client.plan.send.slots +
-									client.plan.recv.slots);
-		for (uint32_t i = 0; i < client.plan.send.slots; i++)
-			assert_int_not_equal(completions[i].status, RNIC_WC_SUCCESS);
+		for (uint32_t i = 0; i < client.plan.send.slots + client.plan.recv.slots; i++)
+			assert_int_not_equal(hostile_wait_completion(&client, i)->status,
+					     RNIC_WC_SUCCESS);
 		hostile_client_close(&client);
 		expect_unharmed();
 	}

@@ -290,7 +290,10 @@ static void step_hello(struct hostile_client *client, struct hostile_reply *repl
 
 static void step_cq(struct hostile_client *client, struct hostile_reply *reply)
 {
-	struct rnic_ctl_create_cq request = {.entries = 64, .channel = client->channel};
+	struct rnic_ctl_create_cq request = {
+		.entries = client->cq_entries,
+		.channel = client->channel,
+	};
 	struct rnic_ctl_cq_reply answer;
 
 	hostile_must(client->fd, RNIC_CTL_CREATE_CQ, &request, sizeof(request), reply);
@@ -406,6 +409,7 @@ void hostile_client_adopt(struct hostile_client *client, int control_fd, unsigne
 {
 	*client = (struct hostile_client){
 		.control_fd = control_fd,
+		.cq_entries = 64,
 		.fd = -1,
 		.doorbell_fd = -1,
 		.events_fd = -1,
@@ -476,13 +480,15 @@ void hostile_expect_hang_up(int fd)
 			close(reply.fds[i]);
 }
 
-const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, uint32_t count)
+const struct rnic_cqe *hostile_wait_completion(struct hostile_client *client, uint32_t index)
 {
+	const uint8_t *region = (const uint8_t *)client->cq_region;
+	const struct rnic_cqe *entries = (const void *)(region + RNIC_CQ_ENTRIES_OFFSET);
 	uint64_t deadline_ms = now_ms() + WAIT_MS;
 
-	while (rnic_word_load(&client->cq_region->producer) < count)
+	while (rnic_word_load(&client->cq_region->producer) <= index)
 		assert_true(now_ms() < deadline_ms);
-	return (const void *)((const uint8_t *)client->cq_region + RNIC_CQ_ENTRIES_OFFSET);
+	return &entries[rnic_ring_slot(index, client->cq_region->slot_zero, client->cq_slots)];
 }
 
 void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,

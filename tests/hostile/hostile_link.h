@@ -89,6 +89,7 @@ struct hostile_client {
 	struct rnic_handle pd, channel, cq, qp;
 	struct rnic_handle srq; /* none, or of the QP that is to be made */
 	uint32_t qpn;
+	uint32_t cq_entries; /* to ask for */
 	uint32_t cq_slots;
 	const struct rnic_cq_region *cq_region;
 	size_t cq_bytes;
@@ -135,8 +136,8 @@ void hostile_ring(struct hostile_client *client, uint32_t doorbell);
 /* Waits until the daemon hangs up. */
 void hostile_expect_hang_up(int fd);
 
-/* Waits until `cq` has `count` completions; the entries are at the returned address. */
-const struct rnic_cqe *hostile_wait_completions(struct hostile_client *client, uint32_t count);
+/* Waits until `cq` has had completion number `index`, the first being 0; returns its entry. */
+const struct rnic_cqe *hostile_wait_completion(struct hostile_client *client, uint32_t index);
 
 /* Waits until the daemon holds `clients` clients and `qps` QPs, whatever else it holds. */
 void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,

@@ -62,13 +62,11 @@ static uint8_t run(struct owner *owner, const struct rnic_send_wqe *entry)
 	struct hostile_client *client = &owner->client;
 	const struct rnic_queue_plan *plan = &client->plan.send;
 	struct rnic_send_wqe *entries = (void *)((uint8_t *)client->queues + plan->entries_offset);
-	const struct rnic_cqe *completions;
 
 	entries[owner->posted % plan->slots] = *entry;
 	rnic_word_publish(&client->indices->send_producer, ++owner->posted);
 	hostile_ring(client, RNIC_DOORBELL(RNIC_DOORBELL_SEND, client->qp.slot));
-	completions = hostile_wait_completions(client, owner->posted);
-	return completions[(owner->posted - 1) % client->cq_slots].status;
+	return hostile_wait_completion(client, owner->posted - 1)->status;
 }
 
 static int32_t ask(struct owner *owner, uint16_t operation, const void *request, size_t bytes)
