@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CREATE_QP: the indices of a slot that had another QP, and QPs without queues. MODIFY_QP with two
- * steps: both, the first one alone, or none. MODIFY_QP from SQE to RTS, with a send in the ring.
+ * steps: both, the first one alone, or none. MODIFY_QP from SQE to RTS, with one send in the ring,
+ * and with more than the engine holds.
  */
 #include "device/objects/object_requests.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/prng.h"
 #include "engine/engine.h"
+#include "engine/progress/qp_error.h"
 #include "engine/verbs/qp.h"
 #include "device/objects/session_objects.h"
 #include "device/queues/wqe_fetch.h"
@@ -26,6 +28,7 @@
 #define TO_RTS                                                                                     \
 	(RNIC_QP_ATTR_SQ_PSN | RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_RETRY_COUNT |                   \
 	 RNIC_QP_ATTR_RNR_RETRY | RNIC_QP_ATTR_MAX_RD_ATOMIC)
+#define DEEP_WQES 1024 /* of a send queue: twice what the engine holds at most */
 
 /* A client with a queue pair in INIT. */
 struct fixture {
@@ -313,6 +316,49 @@ static void test_sends_of_sqe_are_flushed(void **state)
 	assert_int_equal(qp->send_cq->entries[0].status, RNIC_WC_WR_FLUSH_ERR);
 }
 
+/* A queue pair of type UC in RTS, with a completion queue for all its WQEs. */
+static struct session_qp *create_deep_qp(struct fixture *f)
+{
+	const struct rnic_ctl_create_cq cq = {.entries = DEEP_WQES};
+	struct rnic_ctl_create_qp uc = f->like_qp;
+	struct session_qp *qp;
+
+	f->halves.facts.device.max_cqe = DEEP_WQES;
+	f->halves.facts.device.max_qp_wr = DEEP_WQES;
+	assert_int_equal(call(f, ctl_create_cq, &cq, sizeof(cq)), 0);
+	memcpy(&uc.send_cq, f->call.reply.payload, sizeof(uc.send_cq));
+	uc.type = RNIC_QP_TYPE_UC;
+	uc.capacities.max_send_wr = DEEP_WQES;
+	qp = create_qp(f, &uc);
+	qp->qp->state = RNIC_QP_STATE_RTS;
+	return qp;
+}
+
+/* Most of them are still in the ring when the first one fails. */
+static void test_more_sends_than_the_engine_takes_are_flushed(void **state)
+{
+	struct fixture *f = *state;
+	struct session_qp *qp = create_deep_qp(f);
+	const struct rnic_ctl_modify_qp request = {
+		.qp = qp->handle,
+		.mask = RNIC_QP_ATTR_STATE,
+		.attributes = {.state = RNIC_QP_STATE_RTS},
+	};
+
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, DEEP_WQES);
+	assert_in_range(wqe_fetch_take_sends(qp, DEEP_WQES), 1, DEEP_WQES / 2);
+	qp_fail_send(&f->engine, qp->qp, VERDICT_LOCAL_PROTECTION);
+	assert_int_equal(qp->qp->state, RNIC_QP_STATE_SQE);
+
+	assert_int_equal(call(f, ctl_modify_qp, &request, sizeof(request)), 0);
+	assert_int_equal(qp->qp->state, RNIC_QP_STATE_RTS);
+	assert_int_equal(qp->send_consumer, DEEP_WQES);
+	assert_int_equal(qp->send_cq->producer, DEEP_WQES);
+	assert_int_equal(qp->send_cq->entries[0].status, RNIC_WC_LOC_PROT_ERR);
+	for (uint32_t i = 1; i < DEEP_WQES; i++)
+		assert_int_equal(qp->send_cq->entries[i].status, RNIC_WC_WR_FLUSH_ERR);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -325,6 +371,7 @@ int main(void)
 		TEST(test_second_step_refused),
 		TEST(test_path_is_checked),
 		TEST(test_sends_of_sqe_are_flushed),
+		TEST(test_more_sends_than_the_engine_takes_are_flushed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
