@@ -71,10 +71,23 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* How many threads count as asleep beside that of the device. */
+static uint32_t sleeping_waiters(struct rnic_direct *device)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&device->lock);
+	count = device->sleepers - 1;
+	pthread_mutex_unlock(&device->lock);
+	return count;
+}
+
+/* Whatever has happened, whoever does not sleep any more does not count as asleep. */
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
+	assert_int_equal(sleeping_waiters(&f->device), 0);
 	close(f->device.epoll_fd);
 	close(f->device.timer.fd);
 	close(f->device.lease_timer.fd);
@@ -223,26 +236,108 @@ static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
 }
 
 /*
- * A bystander that is cancelled counts no more. The address sanitizer complains of its own frames
- * when a thread is cancelled in a cleanup handler.
+ * The address sanitizer complains of its own frames when a thread is cancelled in a cleanup
+ * handler.
  */
-static void a_cancelled_bystander_leaves(void **state)
+static void skip_if_nobody_may_be_cancelled(void)
 {
-	struct fixture *f = *state;
-	struct waiter first, second;
-	void *result;
-
 #ifdef __SANITIZE_ADDRESS__
 	print_message("skipped: the address sanitizer mistakes the stack of a cancelled thread\n");
 	skip();
 #endif
+}
+
+static void waiter_cancel(struct waiter *waiter)
+{
+	void *result;
+
+	pthread_cancel(waiter->thread);
+	pthread_join(waiter->thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+}
+
+/* A bystander that is cancelled counts no more. */
+static void a_cancelled_bystander_leaves(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter first, second;
+
+	skip_if_nobody_may_be_cancelled();
 	waiter_start(&first, f, &f->first, 0);
 	waiter_start(&second, f, &f->second, 1);
-	pthread_cancel(second.thread);
-	pthread_join(second.thread, &result);
-	assert_ptr_equal(result, PTHREAD_CANCELED);
+	waiter_cancel(&second);
 	assert_true(has_waiters(&f->device, 0));
 	waiter_finish(&first);
+}
+
+/* --- who counts as asleep --------------------------------------------------------------------- */
+
+static void waiter_start_and_sleep(struct waiter *waiter, struct fixture *f)
+{
+	waiter_start(waiter, f, &f->first, 0);
+	while (sleeping_waiters(&f->device) == 0)
+		sched_yield();
+	assert_int_equal(sleeping_waiters(&f->device), 1);
+}
+
+static void a_waiter_counts_as_asleep_until_it_wakes(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+
+	waiter_start_and_sleep(&waiter, f);
+	waiter_finish(&waiter);
+	assert_int_equal(sleeping_waiters(&f->device), 0);
+}
+
+/* Only the waiter sleeps on the device's descriptors. */
+static void a_bystander_does_not_count_as_asleep(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter first, second;
+
+	waiter_start_and_sleep(&first, f);
+	waiter_start(&second, f, &f->second, 1);
+	assert_int_equal(sleeping_waiters(&f->device), 1);
+	waiter_finish(&second);
+	waiter_finish(&first);
+}
+
+static void a_waiter_cancelled_in_its_sleep_counts_no_more(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter;
+
+	skip_if_nobody_may_be_cancelled();
+	waiter_start_and_sleep(&waiter, f);
+	waiter_cancel(&waiter);
+	assert_int_equal(sleeping_waiters(&f->device), 0);
+	assert_false(f->device.has_waiter);
+}
+
+static void *wait_with_handlers(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct pollfd first = {.fd = waiter->channel->read_fd, .events = POLLIN};
+
+	waiter->result = direct_device_wait(waiter->device, &first, 1, UINT64_MAX, true);
+	return NULL;
+}
+
+/* The device has work in each turn, so the waiter looks for its event and does not sleep. */
+static void a_waiter_cancelled_while_it_looks_has_not_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct waiter waiter = {.device = &f->device, .channel = &f->first};
+
+	skip_if_nobody_may_be_cancelled();
+	fake_device_half.has_work = true;
+	assert_int_equal(pthread_create(&waiter.thread, NULL, wait_with_handlers, &waiter), 0);
+	while (!has_waiters(&f->device, 0))
+		sched_yield();
+	waiter_cancel(&waiter);
+	assert_int_equal(sleeping_waiters(&f->device), 0);
+	assert_false(f->device.has_waiter);
 }
 
 /* --- polling before a sleep ------------------------------------------------------------------- */
@@ -472,6 +567,7 @@ static void wait_with_a_signal_in_a_turn(struct fixture *f)
 
 static struct fixture *handled_fixture;
 static int inner_result;
+static uint32_t asleep_before, asleep_after; /* the inner wait */
 
 static void signal_the_second(void)
 {
@@ -486,8 +582,10 @@ static void wait_inside(int signal)
 	const uint64_t deadline_ns = clock_now_ns() + 5 * RNIC_NS_PER_SECOND;
 
 	(void)signal;
+	asleep_before = sleeping_waiters(&handled_fixture->device);
 	fake_device_half.in_turn = signal_the_second;
 	inner_result = direct_device_wait(&handled_fixture->device, &second, 1, deadline_ns, true);
+	asleep_after = sleeping_waiters(&handled_fixture->device);
 }
 
 static void a_handler_may_wait_in_the_wait_of_its_thread(void **state)
@@ -501,9 +599,12 @@ static void a_handler_may_wait_in_the_wait_of_its_thread(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	fake_device_half.in_turn = raise_one;
 	assert_int_equal(direct_device_wait(&f->device, &first, 1, UINT64_MAX, true), -EINTR);
-	assert_int_equal(inner_result, 1);
-	assert_false(f->device.has_waiter);
 	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+	assert_int_equal(inner_result, 1);
+	assert_int_equal(asleep_before, 1); /* the outer wait sleeps */
+	assert_int_equal(asleep_after, 1);
+	assert_int_equal(sleeping_waiters(&f->device), 0);
+	assert_false(f->device.has_waiter);
 }
 
 static bool is_blocked(int signal)
@@ -638,53 +739,39 @@ static void a_program_that_begins_to_wait_here_ends_the_watch(void **state)
 	assert_true(f->device.lease_ns >= before_ns + DIRECT_LEASE_NS);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_wait_that_does_not_block_arms_the_timer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_that_ends_at_once_arms_the_timer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_that_ends_at_once_takes_no_turn, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_beside_another_arms_the_timer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(beside_a_second_waiter_there_is_no_lease, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_lease_puts_off_no_deadline_of_a_waiter, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_cancelled_bystander_leaves, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(after_a_long_wait_a_thread_sleeps_at_once, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(after_a_short_wait_a_thread_polls_first, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_says_which_descriptor_is_ready, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_that_sleeps_says_which_descriptor_is_ready,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_wait_ends_at_its_deadline, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_bystander_leaves_at_its_deadline, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(poll_serves_more_descriptors_than_a_wait_takes,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_long_wait_refreshes_the_card, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_closed_device_has_no_wait, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_sleeps_elsewhere_leaves_the_turns,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_waits_here_keeps_the_turns, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_begins_to_wait_here_ends_the_watch,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_signal_ends_a_wait_by_its_name_alone, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_handler_may_call_the_device_that_its_thread_waits_in, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_handler_may_wait_in_the_wait_of_its_thread,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_signal_does_not_end_a_wait_for_an_event, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_does_not_come_back_keeps_no_turns,
-						set_up, tear_down),
+		TEST(a_wait_that_does_not_block_arms_the_timer),
+		TEST(a_wait_that_ends_at_once_arms_the_timer),
+		TEST(a_wait_that_ends_at_once_takes_no_turn),
+		TEST(a_wait_beside_another_arms_the_timer),
+		TEST(beside_a_second_waiter_there_is_no_lease),
+		TEST(a_lease_puts_off_no_deadline_of_a_waiter),
+		TEST(a_cancelled_bystander_leaves),
+		TEST(a_waiter_counts_as_asleep_until_it_wakes),
+		TEST(a_bystander_does_not_count_as_asleep),
+		TEST(a_waiter_cancelled_in_its_sleep_counts_no_more),
+		TEST(a_waiter_cancelled_while_it_looks_has_not_counted),
+		TEST(after_a_long_wait_a_thread_sleeps_at_once),
+		TEST(after_a_short_wait_a_thread_polls_first),
+		TEST(a_wait_says_which_descriptor_is_ready),
+		TEST(a_wait_that_sleeps_says_which_descriptor_is_ready),
+		TEST(a_wait_ends_at_its_deadline),
+		TEST(a_bystander_leaves_at_its_deadline),
+		TEST(poll_serves_more_descriptors_than_a_wait_takes),
+		TEST(a_long_wait_refreshes_the_card),
+		TEST(a_closed_device_has_no_wait),
+		TEST(a_program_that_sleeps_elsewhere_leaves_the_turns),
+		TEST(a_program_that_waits_here_keeps_the_turns),
+		TEST(a_program_that_begins_to_wait_here_ends_the_watch),
+		TEST(a_signal_ends_a_wait_by_its_name_alone),
+		TEST(a_handler_may_call_the_device_that_its_thread_waits_in),
+		TEST(a_handler_may_wait_in_the_wait_of_its_thread),
+		TEST(a_signal_does_not_end_a_wait_for_an_event),
+		TEST(a_program_that_does_not_come_back_keeps_no_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
