@@ -43,6 +43,7 @@ struct ctl_call {
 	bool awaits_news;   /* set with -EINPROGRESS: call again after request_server_wake() only */
 	uint64_t waits_for; /* request_server.ended_count of then; 0: lacked no resource yet */
 	uint64_t closed_by_ns; /* answered, and waits until then for closes; 0: does not wait */
+	uint64_t sent_by_ns;   /* carried out, and the reply waits until then; 0: does not wait */
 
 	struct ctl_buffer reply;	 /* the payload is zeroed before the handler runs */
 	uint32_t reply_bytes;		 /* length of the payload; the handler of SHOW changes it */

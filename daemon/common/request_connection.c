@@ -55,12 +55,29 @@ int request_connection_open(struct request_connection *connection, struct reques
 	return 0;
 }
 
+static void request_connection_close_reply(struct ctl_call *call)
+{
+	for (unsigned i = 0; i < call->reply_fd_count; i++)
+		close(call->reply_fds[i]);
+	call->reply_fd_count = 0;
+	call->sent_by_ns = 0;
+}
+
+/* Closes the descriptors of a reply that waits. */
+static void request_connection_drop_reply(struct ctl_call *call)
+{
+	if (call->sent_by_ns != 0)
+		request_connection_close_reply(call);
+}
+
 void request_connection_cut(struct request_connection *connection)
 {
 	struct request_server *server = connection->server;
 
 	list_remove(&connection->resume_node);
 	list_remove(&connection->due_node);
+	if (connection->call != NULL)
+		request_connection_drop_reply(connection->call);
 	free(connection->call);
 	connection->call = NULL;
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
@@ -198,16 +215,18 @@ static void request_connection_drop_fds(const struct ctl_call *call)
 			quota_defer_close(call->connection->account, call->fds[i]);
 }
 
-static void request_connection_send(struct ctl_call *call)
+/* Sends the reply with its descriptors. Returns 0 or a negative errno. */
+static int request_connection_send_reply(const struct ctl_call *call)
 {
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int) * RNIC_CTL_FDS_MAX)];
 	} control = {.bytes = {0}};
-	struct iovec vector = {&call->reply, call->reply.header.bytes};
+	struct iovec vector = {(void *)&call->reply, call->reply.header.bytes};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 	size_t fds_bytes = call->reply_fd_count * sizeof(int);
 	const uint64_t began_ns = request_connection_begin_call(call->connection);
+	int result = 0;
 
 	if (call->reply_fd_count > 0) {
 		message.msg_control = control.bytes;
@@ -219,17 +238,45 @@ static void request_connection_send(struct ctl_call *call)
 		};
 		memcpy(CMSG_DATA(&control.header), call->reply_fds, fds_bytes);
 	}
-	if (sendmsg(call->connection->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-		if (errno == EPIPE || errno == ECONNRESET)
-			request_connection_end(call->connection);
-		else
-			request_connection_break(call->connection,
-						 "it does not take its replies (%s)",
-						 strerror(errno));
-	}
+	if (sendmsg(call->connection->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		result = -errno;
 	request_connection_end_call(call->connection, began_ns);
-	for (unsigned i = 0; i < call->reply_fd_count; i++)
-		close(call->reply_fds[i]);
+	return result;
+}
+
+/*
+ * Whether the reply waits. ETOOMANYREFS: too many descriptors of this process's user are on their
+ * way, between whatever programs. They arrive when the readers go on.
+ */
+static bool request_connection_reply_waits(struct ctl_call *call, int result)
+{
+	uint64_t now_ns;
+
+	if (result != -ETOOMANYREFS)
+		return false;
+	now_ns = clock_now_ns();
+	if (call->sent_by_ns == 0)
+		call->sent_by_ns = now_ns + LIMIT_REPLY_MS * RNIC_NS_PER_MS;
+	return now_ns < call->sent_by_ns;
+}
+
+/* Returns false when the reply waits: send it again in a later turn. */
+static bool request_connection_send(struct ctl_call *call)
+{
+	const int result = request_connection_send_reply(call);
+
+	if (request_connection_reply_waits(call, result))
+		return false;
+	request_connection_close_reply(call);
+	if (result == -EPIPE || result == -ECONNRESET)
+		request_connection_end(call->connection);
+	else if (result == -ETOOMANYREFS)
+		request_connection_break(call->connection,
+					 "too many descriptors of its user are on their way");
+	else if (result != 0)
+		request_connection_break(call->connection, "it does not take its replies (%s)",
+					 strerror(-result));
+	return true;
 }
 
 static void request_connection_watch(const struct request_connection *connection, uint32_t events)
@@ -249,6 +296,7 @@ static void request_connection_defer(struct ctl_call *call)
 
 	connection->call = malloc(sizeof(*call));
 	if (connection->call == NULL) {
+		request_connection_drop_reply(call);
 		request_connection_break(connection, "there is no memory for its request");
 		return;
 	}
@@ -261,23 +309,39 @@ static void request_connection_defer(struct ctl_call *call)
 		      &connection->resume_node);
 }
 
+/* Holds an answered request while the closing of descriptors is behind. */
+static void request_connection_hold(struct ctl_call *call)
+{
+	const struct request_connection *connection = call->connection;
+
+	if (connection->is_broken || !quota_closes_are_behind(connection->account))
+		return;
+	call->closed_by_ns = clock_now_ns() + LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
+	request_connection_defer(call);
+}
+
 static void request_connection_carry_out(struct ctl_call *call, size_t received)
 {
-	struct request_connection *connection = call->connection;
 	int result = request_connection_dispatch(call, received);
 	bool brought_fds = call->fd_count > 0;
 
-	if (result == 0)
-		request_connection_send(call);
+	if (result == 0 && !request_connection_send(call))
+		result = -EINPROGRESS;
 	request_connection_drop_fds(call);
 	call->fd_count = 0;
-	if (result == -EINPROGRESS) {
+	if (result == -EINPROGRESS)
 		request_connection_defer(call);
-	} else if (brought_fds && !connection->is_broken &&
-		   quota_closes_are_behind(connection->account)) {
-		call->closed_by_ns = clock_now_ns() + LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
+	else if (brought_fds)
+		request_connection_hold(call);
+}
+
+/* Sends the reply that waits. */
+static void request_connection_send_again(struct ctl_call *call)
+{
+	if (request_connection_send(call))
+		request_connection_hold(call);
+	else
 		request_connection_defer(call);
-	}
 }
 
 /*
@@ -311,9 +375,13 @@ void request_connection_resume(struct request_connection *connection)
 	connection->call = NULL;
 	if (call->awaits_news && !connection->is_deaf)
 		request_connection_watch(connection, CONNECTION_EVENTS);
-	if (!connection->is_broken && call->closed_by_ns != 0)
+	if (connection->is_broken)
+		request_connection_drop_reply(call);
+	else if (call->sent_by_ns != 0)
+		request_connection_send_again(call);
+	else if (call->closed_by_ns != 0)
 		request_connection_await_closes(call);
-	else if (!connection->is_broken)
+	else
 		request_connection_carry_out(call, call->request.header.bytes);
 	free(call);
 }
@@ -397,6 +465,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	call.awaits_news = false;
 	call.waits_for = 0;
 	call.closed_by_ns = 0;
+	call.sent_by_ns = 0;
 	request_connection_carry_out(&call, received);
 	if (call.has_foreign_fds && !connection->is_broken)
 		request_connection_turn_deaf(connection);

@@ -10,7 +10,9 @@
 #include "ctl/ctl_message.h"
 #include "unit_test.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +24,19 @@ uint64_t __wrap_clock_now_ns(void);
 uint64_t __wrap_clock_now_ns(void)
 {
 	return now_ns;
+}
+
+static bool are_too_many; /* descriptors of this user on their way */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	if (!are_too_many || message->msg_controllen == 0)
+		return __real_sendmsg(fd, message, flags);
+	errno = ETOOMANYREFS;
+	return -1;
 }
 
 /* A device half, and a client that has said nothing yet. */
@@ -37,6 +52,7 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
+	are_too_many = false;
 	halves_init(&f->halves, NULL, NULL);
 	f->connection = client_fixture_connect_device(&f->halves, 1, &f->peer_fd);
 	*state = f;
@@ -350,6 +366,75 @@ static void test_client_does_not_wait_for_ever(void **state)
 	close(gate_fd);
 }
 
+/* The reply has descriptors, which cannot be sent. The client has asked again meanwhile. */
+static void open_device_with_too_many(struct fixture *f)
+{
+	static const struct rnic_ctl_open_device open_device = {.flags = 0};
+
+	are_too_many = true;
+	ask(f, RNIC_CTL_OPEN_DEVICE, &open_device, sizeof(open_device), -1);
+	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(replies_of_a_turn(f), 0);
+		assert_true(halves_have_work(&f->halves));
+	}
+	assert_false(f->connection->requests.is_broken);
+}
+
+/* Whoever they are on their way to may be slow: that is not the client's fault. */
+static void test_reply_waits_for_descriptors_on_their_way(void **state)
+{
+	struct fixture *f = *state;
+	unsigned fd_count;
+
+	open_device_with_too_many(f);
+	are_too_many = false;
+	halves_serve(&f->halves);
+	assert_int_equal(receive_reply(f, &fd_count), 0);
+	assert_int_equal(fd_count, 4);
+	assert_int_equal(answer(f), 0);
+}
+
+static void test_reply_does_not_wait_for_ever(void **state)
+{
+	struct fixture *f = *state;
+
+	open_device_with_too_many(f);
+	now_ns += LIMIT_REPLY_MS * RNIC_NS_PER_MS;
+	assert_int_equal(replies_of_a_turn(f), 0);
+	assert_true(f->connection->requests.is_broken);
+}
+
+/* Descriptors of shared regions, which are mapped: only a reply needs them. */
+static unsigned count_region_files(void)
+{
+	char path[32], target[64];
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 1000; fd++) {
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		length = readlink(path, target, sizeof(target) - 1);
+		target[length > 0 ? length : 0] = '\0';
+		count += strncmp(target, "/memfd:rnic-", strlen("/memfd:rnic-")) == 0;
+	}
+	return count;
+}
+
+/* The descriptors of the reply end with the client. */
+static void test_client_ends_while_the_reply_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	open_device_with_too_many(f);
+	assert_int_equal(count_region_files(), 2);
+	device_connection_end(f->connection);
+	while (device_half_client_count(&f->halves.device) > 0)
+		halves_reap(&f->halves);
+	assert_int_equal(count_region_files(), 0);
+}
+
 /* No other process shares the device inside a program: what is for several is refused. */
 static void test_a_program_shares_nothing(void **state)
 {
@@ -383,6 +468,9 @@ int main(void)
 		TEST(test_client_ends_before_the_answer),
 		TEST(test_client_waits_for_closes),
 		TEST(test_client_does_not_wait_for_ever),
+		TEST(test_reply_waits_for_descriptors_on_their_way),
+		TEST(test_reply_does_not_wait_for_ever),
+		TEST(test_client_ends_while_the_reply_waits),
 		TEST(test_a_program_shares_nothing),
 	};
 
