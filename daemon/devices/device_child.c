@@ -23,7 +23,7 @@
 #define END_WAIT_NS   (1 * RNIC_NS_PER_SECOND) /* for an end by itself */
 #define KILL_WAIT_NS  (2 * RNIC_NS_PER_SECOND)
 #define LOOK_AGAIN_NS                                                                              \
-	(20 * RNIC_NS_PER_MS) /* for an end, where the kernel has no PID descriptors */
+	(20 * RNIC_NS_PER_MS) /* for an end without PID descriptors, and to send START again */
 
 /* SAME: the event means nothing in this state. */
 #define SAME DEVICE_CHILD_STATE_COUNT
@@ -142,9 +142,21 @@ static int child_send_start(struct device_child *process)
 	start.uid = process->uid;
 	start.memory_bytes = process->memory_bytes;
 	result = process_link_send(process->link_fd, &letter);
+	if (result == -EAGAIN)
+		return result;
 	shared_page_close_fd(&process->facts_page);
 	shared_page_close_fd(&process->card_page);
 	return result;
+}
+
+/* Sends START, or leaves that to the next check: too many descriptors are on their way now. */
+static void child_start(struct device_child *process)
+{
+	int result = child_send_start(process);
+
+	process->owes_start = result == -EAGAIN;
+	if (result != 0 && !process->owes_start)
+		device_child_happen(process, DEVICE_CHILD_HANG_UP, strerror(-result));
 }
 
 static int child_watch(struct device_child *process)
@@ -282,8 +294,8 @@ static void child_begin(struct device_child *process)
 	int result = child_watch(process);
 
 	if (result == 0)
-		result = child_send_start(process);
-	if (result != 0)
+		child_start(process);
+	else
 		device_child_happen(process, DEVICE_CHILD_HANG_UP, strerror(-result));
 }
 
@@ -509,6 +521,8 @@ static void child_reap(struct device_child *process)
 
 void device_child_check(struct device_child *process)
 {
+	if (process->owes_start && process->state == DEVICE_CHILD_STARTING)
+		child_start(process);
 	/* The descriptor of a PID tells the end; to ask would cost a system call in each turn. */
 	if (process->pid_fd < 0 || process->may_have_ended ||
 	    process->common->now_ns >= process->deadline_ns) {
@@ -526,6 +540,15 @@ void device_child_check(struct device_child *process)
 				    : NULL);
 }
 
+/* Whether nothing else tells when START can be sent, or that the process has ended. */
+static bool child_wants_a_look(const struct device_child *process)
+{
+	if (process->state == DEVICE_CHILD_STARTING)
+		return process->owes_start;
+	return process->pid_fd < 0 &&
+	       (process->state == DEVICE_CHILD_ENDING || process->state == DEVICE_CHILD_KILLED);
+}
+
 uint64_t device_child_next_deadline_ns(const struct device_child *process)
 {
 	const uint64_t look_ns = process->common->now_ns + LOOK_AGAIN_NS;
@@ -533,9 +556,7 @@ uint64_t device_child_next_deadline_ns(const struct device_child *process)
 
 	if (process->outbox.retry_ns < deadline_ns)
 		deadline_ns = process->outbox.retry_ns;
-	if (process->pid_fd < 0 &&
-	    (process->state == DEVICE_CHILD_ENDING || process->state == DEVICE_CHILD_KILLED) &&
-	    look_ns < deadline_ns)
+	if (child_wants_a_look(process) && look_ns < deadline_ns)
 		deadline_ns = look_ns;
 	return deadline_ns;
 }

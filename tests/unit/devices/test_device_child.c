@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What an ended device process leaves; the linker puts the close of this file before the real one.
+/*
+ * A START that cannot be sent, and what an ended device process leaves. The linker puts functions
+ * of this file before those of the C library.
  */
 #include "device_fixture.h"
 
 #include "unit_test.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static _Atomic int slow_fd = -1;
@@ -26,6 +30,45 @@ int __wrap_close(int fd)
 			continue;
 	}
 	return __real_close(fd);
+}
+
+static bool are_too_many; /* descriptors of this user on their way */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	if (!are_too_many || message->msg_controllen == 0)
+		return __real_sendmsg(fd, message, flags);
+	errno = ETOOMANYREFS;
+	return -1;
+}
+
+/* Other programs of the user may have them on their way, and the process is not to suffer for it.
+ */
+static void test_start_waits_for_descriptors_on_their_way(void **state)
+{
+	struct device_child *process;
+
+	(void)state;
+	are_too_many = true;
+	process = fixture_acquire();
+	fixture_turn(0);
+	assert_int_equal(process->state, DEVICE_CHILD_STARTING);
+	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), -EAGAIN);
+	assert_true(device_set_next_deadline_ns(&fixture->set) <=
+		    fixture->now_ns + FIXTURE_SECOND / 10);
+	are_too_many = false;
+	fixture_turn(FIXTURE_SECOND / 10);
+	fixture_expect(RNIC_PROCESS_START);
+	assert_int_equal(fixture->receipt.fd_count, 2);
+	assert_true(device_set_next_deadline_ns(&fixture->set) >
+		    fixture->now_ns + FIXTURE_SECOND / 10);
+	fixture_say_ready(0, "");
+	fixture_turn(0);
+	assert_int_equal(process->state, DEVICE_CHILD_SERVING);
+	device_set_release(process);
 }
 
 static void end_process(struct device_child *process)
@@ -72,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_links_close_apart),
+		TEST(test_start_waits_for_descriptors_on_their_way),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
