@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 
-from bench_host import READY_S, Account, OnPath, RunFailed
+from bench_host import READY_S, Absent, Account, OnPath, RunFailed, mapping_kib_of
 from table import names_on_paths
 
 GIB = 1 << 30
@@ -24,6 +24,7 @@ SEGMENT_BYTES = 4096
 # BTH, RETH, 8 bytes of payload and the ICRC.
 SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
 CQ_MAPPING = "/memfd:rnic-cq"
+QUEUES_MAPPING = "/memfd:rnic-queues"
 # What the daemons are asked to be counted for; perf leaves out what a kernel lacks.
 SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", "epoll_wait",
                 "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "read", "write", "pread64",
@@ -345,32 +346,60 @@ def parse_perf(report):
     return counts
 
 
-def peak_memory_kib(bench, qps):
-    """KiB of a daemon with so many QPs 128 deep and traffic both ways on all; those of its CQs."""
-    case = Perftest("ib_send_bw", 4096, qps, ["-b", "-t", "128", "-r", "128"])
+def daemon_kib(bench, _):
+    return {"total": bench.left.memory_kib()["rss"],
+            "cqs": bench.left.resident_kib_of(CQ_MAPPING)}
+
+
+def program_kib(_, pid):
+    """The share of a program: of queues, of completion queues, and of its heap, where a device
+    inside it has its objects."""
+    found = {name: mapping_kib_of(pid, mapping, "Pss")
+             for name, mapping in (("cqs", CQ_MAPPING), ("queues", QUEUES_MAPPING),
+                                   ("heap", "[heap]"))}
+    return {"total": sum(found.values()), **found}
+
+
+def peak_memory(bench, qps, path, look):
+    """What `look` finds at the peak of its total, while a program has so many QPs 128 deep and
+    traffic both ways on all."""
+    case = Perftest("ib_send_bw", 4096, qps, ["-b", "-t", "128", "-r", "128"]).on_path(path)
     server, client = case.start_pair(bench, 1000)
-    total = cqs = 0
+    peak = {"total": 0}
     while client.process.poll() is None:
-        now = bench.left.memory_kib()["rss"]
-        if now > total:
-            total, cqs = now, bench.left.resident_kib_of(CQ_MAPPING)
+        peak = max(peak, look(bench, client.process.pid), key=lambda found: found["total"])
         try:
             client.process.wait(0.02)
         except subprocess.TimeoutExpired:
             continue
     bench.pair(server, client)
-    return total, cqs
+    return peak
+
+
+def growth_per_qp(bench, qps, path, look):
+    """What `qps` more QPs add to each number, for one of them."""
+    few = peak_memory(bench, 1, path, look)
+    many = peak_memory(bench, 1 + qps, path, look)
+    return {name: (many[name] - few[name]) / qps for name in many}
 
 
 def run_memory(bench, qps):
     """What one more QP costs a daemon; its entries in completion queues apart. The daemon must be
     new, for memory that was freed once hides what is allocated again, and its packet buffers in
-    use, for they would seem to belong to the QPs."""
+    use, for they would seem to belong to the QPs. On the direct path: the queues, and by how much
+    more the heap of the program grows than on the shared one."""
     bench.pair(*Perftest("ib_write_bw", 1 << 20, 1, ["-b"]).start_pair(bench, 300))
-    few, few_cqs = peak_memory_kib(bench, 1)
-    many, many_cqs = peak_memory_kib(bench, 1 + qps)
-    cq_kib = (many_cqs - few_cqs) / qps
-    return {"qps": qps, "kib_per_qp": (many - few) / qps - cq_kib, "cq_kib_per_qp": cq_kib}
+    daemon = growth_per_qp(bench, qps, "shared", daemon_kib)
+    sample = {"qps": qps, "kib_per_qp": daemon["total"] - daemon["cqs"],
+              "cq_kib_per_qp": daemon["cqs"]}
+    try:
+        direct = growth_per_qp(bench, qps, "direct", program_kib)
+    except Absent:
+        return sample
+    shared = growth_per_qp(bench, qps, "shared", program_kib)
+    sample["direct_kib_per_qp"] = direct["queues"] + direct["heap"] - shared["heap"]
+    sample["direct_cq_kib_per_qp"] = direct["cqs"]
+    return sample
 
 
 BASELINES = {

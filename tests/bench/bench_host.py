@@ -194,7 +194,7 @@ class Host:
 
     def resident_kib_of(self, mapping):
         """Resident KiB of those mappings of the family whose name begins so."""
-        return sum(resident_kib_of(pid, mapping) for pid in self.family())
+        return sum(mapping_kib_of(pid, mapping, "Rss") for pid in self.family())
 
 
 class OnPath:
@@ -226,13 +226,14 @@ def memory_kib_of(pid):
     return memory
 
 
-def resident_kib_of(pid, mapping):
-    """Resident KiB of those mappings of a process whose name begins so."""
+def mapping_kib_of(pid, mapping, kind):
+    """KiB of those mappings of a process whose name begins so: resident (Rss), or the process's
+    share (Pss)."""
     total = 0
     is_wanted = False
     for line in text_of(pid, "smaps").splitlines():
         fields = line.split()
-        if fields[0] == "Rss:":
+        if fields[0] == f"{kind}:":
             total += int(fields[1]) if is_wanted else 0
         elif "-" in fields[0]:
             is_wanted = len(fields) > 5 and fields[5].startswith(mapping)

@@ -291,8 +291,14 @@ def device_text(samples):
 
 
 def qp_memory_text(samples):
-    kib = lambda name: samples.memory_kib("memory", name)
-    return f"{kib('kib_per_qp'):.1f} KiB, and {kib('cq_kib_per_qp'):.1f} KiB of completion queues"
+    def text(prefix):
+        kib = lambda name: samples.memory_kib("memory", prefix + name)
+        return (f"{kib('kib_per_qp'):.1f} KiB, and {kib('cq_kib_per_qp'):.1f} KiB of completion "
+                "queues")
+
+    shared = text("")
+    has_direct = "direct_kib_per_qp" in samples.result["memory"]
+    return f"{shared}; direct {text('direct_')}" if has_direct else shared
 
 
 # label, what must be measured, one cell that says all

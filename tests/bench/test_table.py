@@ -93,7 +93,8 @@ def whole_result():
     return {
         "machine": {"cpu": "a machine", "cpus": 2, "kernel": "6.1"}, "rounds": 3,
         "samples": samples, "failures": {}, "idle_kib": {"rss": 10240, "pss": 5120},
-        "memory": {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0},
+        "memory": {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0,
+                   "direct_kib_per_qp": 12.5, "direct_cq_kib_per_qp": 4.0},
         "family_kib": {"rss": 20480, "pss": 6144}, "device_kib": {"rss": 10240, "pss": 1024},
         "absent": {}, "only": None,
         "system_calls": {name: {"all": 0.5} for name in samples if "udp" not in name},
@@ -224,6 +225,11 @@ class TableTest(unittest.TestCase):
         output = run_table(whole_result()).stdout
         self.assertIn("10.0 MiB resident", row_of(output, "idle daemon")[1])
         self.assertEqual(row_of(output, "memory per QP")[1],
+                         "20.5 KiB, and 16.0 KiB of completion queues; "
+                         "direct 12.5 KiB, and 4.0 KiB of completion queues")
+        result = whole_result()
+        result["memory"] = {"qps": 64, "kib_per_qp": 20.5, "cq_kib_per_qp": 16.0}
+        self.assertEqual(row_of(run_table(result).stdout, "memory per QP")[1],
                          "20.5 KiB, and 16.0 KiB of completion queues")
 
     def test_users(self):
