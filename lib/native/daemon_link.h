@@ -121,6 +121,13 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 			  struct rnic_handle handle);
 
 /*
+ * The same to end an object that is of no use, because another call failed perhaps: the thread's
+ * rnic_refusal_reason() stays. A daemon that is gone has ended the object already.
+ */
+void rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+			   struct rnic_handle handle);
+
+/*
  * Declares the link and its twin lost with `error` and wakes the threads that wait in them. The
  * first error stays.
  */

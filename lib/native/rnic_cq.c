@@ -86,7 +86,7 @@ static int request_cq(struct rnic_cq *cq, uint32_t entries, uint32_t completion_
 	error = reply.cq.slot < RNIC_SESSION_CQS_MAX ? adopt_region(cq, &reply, fd) : -EIO;
 	close(fd);
 	if (error != 0)
-		rnic_link_call_object(&cq->context->device, RNIC_CTL_DESTROY_CQ, reply.cq);
+		rnic_link_drop_object(&cq->context->device, RNIC_CTL_DESTROY_CQ, reply.cq);
 	return error;
 }
 

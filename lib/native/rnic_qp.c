@@ -72,7 +72,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd,
 	if (error != 0)
 		return error;
 	if (reply.qp.slot >= RNIC_SESSION_QPS_MAX) {
-		rnic_link_call_object(&qp->context->device, RNIC_CTL_DESTROY_QP, reply.qp);
+		rnic_link_drop_object(&qp->context->device, RNIC_CTL_DESTROY_QP, reply.qp);
 		return -EIO;
 	}
 	qp->handle = reply.qp;

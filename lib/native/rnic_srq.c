@@ -55,7 +55,7 @@ static int request_srq(struct rnic_srq *srq, const struct rnic_pd *pd,
 						       : -EIO;
 	close(fd);
 	if (error != 0) {
-		rnic_link_call_object(&srq->context->device, RNIC_CTL_DESTROY_SRQ, reply.srq);
+		rnic_link_drop_object(&srq->context->device, RNIC_CTL_DESTROY_SRQ, reply.srq);
 		return error;
 	}
 	options->max_wr = reply.granted.max_wr;

@@ -2,8 +2,8 @@
 #include "native/queues/queue_memory.h"
 
 #include "base/bits.h"
-#include "native/queues/place_map.h"
 #include "native/daemon_link.h"
+#include "native/queues/place_map.h"
 #include "native/queues/region_map.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static int queue_region_request(struct rnic_queue_memory *memory, struct rnic_qu
 	error = rnic_region_map(fd, RNIC_REGION_QUEUES, region->bytes, &address);
 	close(fd);
 	if (error != 0) {
-		rnic_link_call_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION,
+		rnic_link_drop_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION,
 				      reply.queue_region);
 		return error;
 	}
@@ -174,8 +174,7 @@ static void queue_region_remove(struct rnic_queue_memory *memory, struct rnic_qu
 	while (*link != region)
 		link = &(*link)->next;
 	*link = region->next;
-	/* A daemon that is gone has freed the region already. */
-	rnic_link_call_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION, region->handle);
+	rnic_link_drop_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION, region->handle);
 	queue_region_free(region);
 }
 

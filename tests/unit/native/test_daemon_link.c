@@ -177,6 +177,30 @@ static void test_answers(void **state)
 }
 
 /* A shortage in this process does not count as the daemon's death: the next call goes well. */
+/* What is dropped behind a refusal does not hide why there was one. */
+static void test_a_dropped_object_leaves_the_reason(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_REFUSAL};
+	const struct rnic_handle handle = {1, 1};
+	struct rnic_ctl_pd_reply reply;
+	struct rnic_link link;
+	pthread_t thread;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	assert_int_equal(pthread_create(&thread, NULL, serve_one, &daemon), 0);
+	assert_int_equal(alloc_pd(&link, &reply), -ENOSPC);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	rnic_link_lose(&link, -ENODEV);
+	rnic_link_drop_object(&link, RNIC_CTL_DEALLOC_PD, handle);
+	assert_string_equal(rnic_refusal_reason(), "no more are to be had");
+	assert_int_equal(rnic_link_call_object(&link, RNIC_CTL_DEALLOC_PD, handle), -ENODEV);
+	assert_string_equal(rnic_refusal_reason(), "");
+	close(daemon.fd);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+}
+
 static void test_lacking_descriptors(void **state)
 {
 	struct daemon daemon = {.answer = ANSWER_DESCRIPTOR};
@@ -603,6 +627,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_a_dropped_object_leaves_the_reason),
 		cmocka_unit_test(test_lacking_descriptors),
 		cmocka_unit_test(test_passing_a_descriptor_that_is_none),
 		cmocka_unit_test(test_cancelled_thread),

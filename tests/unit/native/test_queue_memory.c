@@ -18,8 +18,8 @@ static struct {
 } fake;
 
 int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd);
-int __wrap_rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-				 struct rnic_handle handle);
+void __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+				  struct rnic_handle handle);
 
 int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd)
 {
@@ -39,14 +39,13 @@ int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, 
 	return 0;
 }
 
-int __wrap_rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-				 struct rnic_handle handle)
+void __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+				  struct rnic_handle handle)
 {
 	(void)link;
 	(void)handle;
 	assert_int_equal(operation, RNIC_CTL_DESTROY_QUEUE_REGION);
 	fake.destroyed++;
-	return 0;
 }
 
 static struct rnic_queue_memory memory;
