@@ -5,91 +5,15 @@
  *
  * usage: hostile_direct RNICD
  */
+#include "direct_program.h"
 #include "hostile_link.h"
 
-#include "ctl/process_message.h"
 #include "unit_test.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define MORE_THAN_LANES 130
-
-/* A program, and its end of the process link. */
-struct direct {
-	int control_fd;
-	int link_fd;
-};
-
-/* Says HELLO. Returns the status; `link_fd` is -1 unless the status is 0. */
-static int direct_open(struct direct *direct)
-{
-	const struct rnic_ctl_hello hello = {
-		.version_min = RNIC_CTL_VERSION_MIN,
-		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = RNIC_HELLO_DIRECT,
-		.program = "direct",
-	};
-	struct hostile_reply reply;
-
-	direct->control_fd = hostile_connect(&rnicd);
-	direct->link_fd = -1;
-	assert_true(hostile_request(direct->control_fd, RNIC_CTL_HELLO, &hello, sizeof(hello)));
-	assert_true(hostile_receive(direct->control_fd, &reply));
-	if (reply.header.status == 0) {
-		assert_int_equal(reply.fd_count, 1);
-		direct->link_fd = reply.fds[0];
-	}
-	return reply.header.status;
-}
-
-static void direct_close(const struct direct *direct)
-{
-	if (direct->link_fd >= 0)
-		close(direct->link_fd);
-	close(direct->control_fd);
-}
-
-static void direct_say(const struct direct *direct, uint16_t operation, const void *payload,
-		       uint32_t bytes)
-{
-	struct {
-		struct rnic_process_header header;
-		uint8_t payload[RNIC_PROCESS_MESSAGE_BYTES];
-	} message = {
-		.header =
-			{
-				.magic = RNIC_PROCESS_MAGIC,
-				.version = RNIC_PROCESS_VERSION,
-				.operation = operation,
-				.bytes = (uint32_t)sizeof(message.header) + bytes,
-			},
-	};
-
-	memcpy(message.payload, payload, bytes);
-	assert_true(hostile_send(direct->link_fd, &message, message.header.bytes, NULL, 0));
-}
-
-/* Opens and answers READY. */
-static void direct_serve(struct direct *direct)
-{
-	static const struct rnic_process_ready ready = {.udp_port = "socket"};
-
-	assert_int_equal(direct_open(direct), 0);
-	direct_say(direct, RNIC_PROCESS_READY, &ready, sizeof(ready));
-}
-
-/* Waits until the control plane has closed the link: messages may still be there. */
-static void direct_expect_end(const struct direct *direct)
-{
-	struct pollfd link = {.fd = direct->link_fd, .events = POLLRDHUP};
-
-	assert_int_equal(poll(&link, 1, 20000), 1);
-	assert_true((link.revents & (POLLHUP | POLLRDHUP)) != 0);
-}
 
 /* An honest client comes, works and goes, and nothing of the liars is left. */
 static void expect_unharmed(void)
