@@ -38,6 +38,7 @@ struct ctl_call {
 	struct ctl_buffer request;
 	int fds[CTL_RECEIVED_FDS_MAX]; /* the request's; a handler that keeps one sets it to -1 */
 	unsigned fd_count;
+	bool has_brought_fds; /* the request came with descriptors */
 	bool has_foreign_fds; /* the message has some, and the server takes none */
 	uint32_t progress[2]; /* for a handler with several turns: its own, 0 at first */
 	bool awaits_news;   /* set with -EINPROGRESS: call again after request_server_wake() only */

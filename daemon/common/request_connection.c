@@ -59,12 +59,15 @@ static void request_connection_close_reply(struct ctl_call *call)
 {
 	for (unsigned i = 0; i < call->reply_fd_count; i++)
 		close(call->reply_fds[i]);
+	if (call->sent_by_ns != 0)
+		quota_discharge(call->connection->account, RESOURCE_DESCRIPTORS,
+				call->reply_fd_count);
 	call->reply_fd_count = 0;
 	call->sent_by_ns = 0;
 }
 
-/* Closes the descriptors of a reply that waits. */
-static void request_connection_drop_reply(struct ctl_call *call)
+/* Closes the descriptors of a reply that waits, if this one does. */
+static void request_connection_drop_waiting_reply(struct ctl_call *call)
 {
 	if (call->sent_by_ns != 0)
 		request_connection_close_reply(call);
@@ -77,7 +80,7 @@ void request_connection_cut(struct request_connection *connection)
 	list_remove(&connection->resume_node);
 	list_remove(&connection->due_node);
 	if (connection->call != NULL)
-		request_connection_drop_reply(connection->call);
+		request_connection_drop_waiting_reply(connection->call);
 	free(connection->call);
 	connection->call = NULL;
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
@@ -246,7 +249,8 @@ static int request_connection_send_reply(const struct ctl_call *call)
 
 /*
  * Whether the reply waits. ETOOMANYREFS: too many descriptors of this process's user are on their
- * way, between whatever programs. They arrive when the readers go on.
+ * way, between whatever programs. They arrive when the readers go on. Meanwhile the client is
+ * charged for the descriptors of its reply.
  */
 static bool request_connection_reply_waits(struct ctl_call *call, int result)
 {
@@ -255,9 +259,13 @@ static bool request_connection_reply_waits(struct ctl_call *call, int result)
 	if (result != -ETOOMANYREFS)
 		return false;
 	now_ns = clock_now_ns();
-	if (call->sent_by_ns == 0)
-		call->sent_by_ns = now_ns + LIMIT_REPLY_MS * RNIC_NS_PER_MS;
-	return now_ns < call->sent_by_ns;
+	if (call->sent_by_ns != 0)
+		return now_ns < call->sent_by_ns;
+	if (quota_charge(call->connection->account, RESOURCE_DESCRIPTORS, call->reply_fd_count) !=
+	    0)
+		return false;
+	call->sent_by_ns = now_ns + LIMIT_REPLY_MS * RNIC_NS_PER_MS;
+	return true;
 }
 
 /* Returns false when the reply waits: send it again in a later turn. */
@@ -286,6 +294,27 @@ static void request_connection_watch(const struct request_connection *connection
 	epoll_ctl(connection->server->epoll_fd, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
+/* Whether the deferred request goes on after news, or after a time, and not in the next turn. */
+static bool request_connection_sleeps(const struct ctl_call *call)
+{
+	return call->awaits_news || call->sent_by_ns != 0;
+}
+
+/* Puts the connection where its deferred request goes on. */
+static void request_connection_queue(struct request_connection *connection)
+{
+	struct request_server *server = connection->server;
+	struct list *list = &server->resumes;
+
+	if (connection->call->awaits_news)
+		list = &server->waiting;
+	if (connection->call->sent_by_ns != 0)
+		list = &server->unsent;
+	if (list == &server->unsent && list_is_empty(list))
+		server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
+	list_add_tail(list, &connection->resume_node);
+}
+
 /*
  * Keeps a request that goes on, or waits, in a later turn. Until then the server receives no other
  * request of the client.
@@ -296,25 +325,24 @@ static void request_connection_defer(struct ctl_call *call)
 
 	connection->call = malloc(sizeof(*call));
 	if (connection->call == NULL) {
-		request_connection_drop_reply(call);
+		request_connection_drop_waiting_reply(call);
 		request_connection_break(connection, "there is no memory for its request");
 		return;
 	}
 	memcpy(connection->call, call, sizeof(*call));
 	/* What else the client sends must not keep the server awake meanwhile. */
-	if (call->awaits_news)
+	if (request_connection_sleeps(call))
 		request_connection_watch(connection, EPOLLRDHUP);
-	list_add_tail(call->awaits_news ? &connection->server->waiting
-					: &connection->server->resumes,
-		      &connection->resume_node);
+	request_connection_queue(connection);
 }
 
-/* Holds an answered request while the closing of descriptors is behind. */
+/* Holds an answered request that had descriptors while their closing is behind. */
 static void request_connection_hold(struct ctl_call *call)
 {
 	const struct request_connection *connection = call->connection;
 
-	if (connection->is_broken || !quota_closes_are_behind(connection->account))
+	if (!call->has_brought_fds || connection->is_broken ||
+	    !quota_closes_are_behind(connection->account))
 		return;
 	call->closed_by_ns = clock_now_ns() + LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
 	request_connection_defer(call);
@@ -323,15 +351,15 @@ static void request_connection_hold(struct ctl_call *call)
 static void request_connection_carry_out(struct ctl_call *call, size_t received)
 {
 	int result = request_connection_dispatch(call, received);
-	bool brought_fds = call->fd_count > 0;
 
+	call->has_brought_fds = call->fd_count > 0;
 	if (result == 0 && !request_connection_send(call))
 		result = -EINPROGRESS;
 	request_connection_drop_fds(call);
 	call->fd_count = 0;
 	if (result == -EINPROGRESS)
 		request_connection_defer(call);
-	else if (brought_fds)
+	else
 		request_connection_hold(call);
 }
 
@@ -373,10 +401,10 @@ void request_connection_resume(struct request_connection *connection)
 
 	list_remove(&connection->resume_node);
 	connection->call = NULL;
-	if (call->awaits_news && !connection->is_deaf)
+	if (request_connection_sleeps(call) && !connection->is_deaf)
 		request_connection_watch(connection, CONNECTION_EVENTS);
 	if (connection->is_broken)
-		request_connection_drop_reply(call);
+		request_connection_drop_waiting_reply(call);
 	else if (call->sent_by_ns != 0)
 		request_connection_send_again(call);
 	else if (call->closed_by_ns != 0)

@@ -20,14 +20,14 @@ struct request_server;
 struct request_connection {
 	struct request_server *server;
 	struct quota_account *account; /* of the client */
-	struct list resume_node; /* of request_server.resumes or waiting, while `call` is set */
-	struct list due_node;	 /* of request_server.due */
-	int fd;			 /* -1: cut off */
-	bool is_broken;		 /* the client is to end, or is ending */
-	bool is_deaf;		 /* the server waits for the hang-up alone */
-	bool is_charged;	 /* the role asks how long calls on the client's sockets take */
-	bool is_costly;		 /* calls on it take long: it is not shut down but only closed */
-	struct ctl_call *call;	 /* a request that goes on in a later turn; NULL: none */
+	struct list resume_node;       /* of a list of request_server, while `call` is set */
+	struct list due_node;	       /* of request_server.due */
+	int fd;			       /* -1: cut off */
+	bool is_broken;		       /* the client is to end, or is ending */
+	bool is_deaf;		       /* the server waits for the hang-up alone */
+	bool is_charged;       /* the role asks how long calls on the client's sockets take */
+	bool is_costly;	       /* calls on it take long: it is not shut down but only closed */
+	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */
 };
 
 /*

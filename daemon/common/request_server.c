@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/request_server.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -19,28 +21,50 @@ int request_server_init(struct request_server *server, const struct request_role
 	list_init(&server->resumes);
 	list_init(&server->due);
 	list_init(&server->waiting);
+	list_init(&server->unsent);
 	return 0;
 }
 
 void request_server_fini(struct request_server *server)
 {
 	assert(list_is_empty(&server->resumes) && list_is_empty(&server->due));
-	assert(list_is_empty(&server->waiting));
+	assert(list_is_empty(&server->waiting) && list_is_empty(&server->unsent));
 	deferred_close_close(&server->deferred_close);
 	close(server->epoll_fd);
 }
 
-void request_server_wake(struct request_server *server)
+static void server_resume_all(struct request_server *server, struct list *nodes)
 {
-	while (!list_is_empty(&server->waiting)) {
-		struct list *node = server->waiting.next;
+	while (!list_is_empty(nodes)) {
+		struct list *node = nodes->next;
 
 		list_remove(node);
 		list_add_tail(&server->resumes, node);
 	}
 }
 
+void request_server_wake(struct request_server *server)
+{
+	server_resume_all(server, &server->waiting);
+}
+
+static bool server_may_retry(const struct request_server *server)
+{
+	return !list_is_empty(&server->unsent) && clock_now_ns() >= server->retry_ns;
+}
+
 bool request_server_has_resumes(const struct request_server *server)
 {
-	return !list_is_empty(&server->resumes);
+	return !list_is_empty(&server->resumes) || server_may_retry(server);
+}
+
+void request_server_take_unsent(struct request_server *server)
+{
+	if (server_may_retry(server))
+		server_resume_all(server, &server->unsent);
+}
+
+uint64_t request_server_next_deadline_ns(const struct request_server *server)
+{
+	return list_is_empty(&server->unsent) ? UINT64_MAX : server->retry_ns;
 }

@@ -61,6 +61,8 @@ struct request_server {
 	uint32_t first;	     /* counts up; picks the reported connection that is served first */
 	struct list resumes; /* struct request_connection.resume_node, in order of service */
 	struct list waiting; /* the same, for requests that go on after request_server_wake() */
+	struct list unsent;  /* the same, for replies that are sent again at retry_ns */
+	uint64_t retry_ns;   /* while `unsent` has any */
 	struct list due; /* struct request_connection.due_node, likewise: what request_turn_note()
 			    noted; empty for a role without `wake` */
 	struct deferred_close deferred_close; /* of connections that were turned away */
@@ -79,5 +81,11 @@ void request_server_wake(struct request_server *server);
 
 /* Returns whether a deferred request is to go on, independent of server->epoll_fd. */
 bool request_server_has_resumes(const struct request_server *server);
+
+/* Puts replies that are to be sent again among the requests that go on. */
+void request_server_take_unsent(struct request_server *server);
+
+/* When replies are to be sent again; UINT64_MAX: there are none. */
+uint64_t request_server_next_deadline_ns(const struct request_server *server);
 
 #endif

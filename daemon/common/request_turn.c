@@ -88,6 +88,7 @@ bool request_turn_run(struct request_server *server)
 	const bool has_resumes = request_server_has_resumes(server);
 	bool has_served;
 
+	request_server_take_unsent(server);
 	request_turn_resume(server);
 	if (server->role->wake != NULL)
 		has_served = request_turn_serve_due(server, end_ns);

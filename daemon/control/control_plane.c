@@ -441,6 +441,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 	const uint64_t deadlines_ns[] = {
 		backplane_next_deadline_ns(&control->backplane),
 		client_next_hello_ns(&control->clients),
+		request_server_next_deadline_ns(&control->clients.server),
 		control->network.retry_ns,
 		control->server.retry_ns,
 		control->view.due_ns,

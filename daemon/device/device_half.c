@@ -7,6 +7,7 @@
 #include "engine/engine_limits.h"
 
 #include "base/bits.h"
+#include "base/time_units.h"
 #include "base/log.h"
 #include "device/device_state.h"
 #include "device/queues/cqe_delivery.h"
@@ -473,8 +474,11 @@ void device_half_report(struct device_half *half)
 
 uint64_t device_half_next_deadline_ns(const struct device_half *half)
 {
-	const uint64_t path_ns = data_path_next_deadline_ns(&half->path);
-	const uint64_t open_ns = connection_teardown_next_ns(&half->connections);
+	const uint64_t deadlines_ns[] = {
+		data_path_next_deadline_ns(&half->path),
+		connection_teardown_next_ns(&half->connections),
+		request_server_next_deadline_ns(&half->connections.server),
+	};
 
-	return path_ns < open_ns ? path_ns : open_ns;
+	return rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));
 }

@@ -22,8 +22,8 @@
 #define START_WAIT_NS (10 * RNIC_NS_PER_SECOND)
 #define END_WAIT_NS   (1 * RNIC_NS_PER_SECOND) /* for an end by itself */
 #define KILL_WAIT_NS  (2 * RNIC_NS_PER_SECOND)
-#define LOOK_AGAIN_NS                                                                              \
-	(20 * RNIC_NS_PER_MS) /* for an end without PID descriptors, and to send START again */
+/* For an end without PID descriptors, and to send START again. */
+#define LOOK_AGAIN_NS (20 * RNIC_NS_PER_MS)
 
 /* SAME: the event means nothing in this state. */
 #define SAME DEVICE_CHILD_STATE_COUNT

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/requests/device_requests.h"
 #include "common/request_limits.h"
+#include "common/request_server.h"
 
 #include "client_fixture.h"
 #include "common/show_rows.h"
@@ -27,6 +28,7 @@ uint64_t __wrap_clock_now_ns(void)
 }
 
 static bool are_too_many; /* descriptors of this user on their way */
+static unsigned refused_sends;
 
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
@@ -35,6 +37,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	if (!are_too_many || message->msg_controllen == 0)
 		return __real_sendmsg(fd, message, flags);
+	refused_sends++;
 	errno = ETOOMANYREFS;
 	return -1;
 }
@@ -53,6 +56,7 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	are_too_many = false;
+	refused_sends = 0;
 	halves_init(&f->halves, NULL, NULL);
 	f->connection = client_fixture_connect_device(&f->halves, 1, &f->peer_fd);
 	*state = f;
@@ -376,9 +380,28 @@ static void open_device_with_too_many(struct fixture *f)
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(replies_of_a_turn(f), 0);
-		assert_true(halves_have_work(&f->halves));
+		assert_false(halves_have_work(&f->halves));
 	}
+	assert_int_equal(refused_sends, 1);
 	assert_false(f->connection->requests.is_broken);
+}
+
+/* The device sleeps between attempts. */
+static void test_reply_is_sent_again_after_a_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct request_server *server = &f->halves.device.connections.server;
+
+	open_device_with_too_many(f);
+	for (unsigned attempt = 2; attempt < 5; attempt++) {
+		assert_int_equal(request_server_next_deadline_ns(server),
+				 now_ns + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS);
+		now_ns += LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS - 1;
+		assert_int_equal(replies_of_a_turn(f), 0);
+		now_ns++;
+		assert_int_equal(replies_of_a_turn(f), 0);
+		assert_int_equal(refused_sends, attempt);
+	}
 }
 
 /* Whoever they are on their way to may be slow: that is not the client's fault. */
@@ -389,6 +412,7 @@ static void test_reply_waits_for_descriptors_on_their_way(void **state)
 
 	open_device_with_too_many(f);
 	are_too_many = false;
+	now_ns += LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
 	halves_serve(&f->halves);
 	assert_int_equal(receive_reply(f, &fd_count), 0);
 	assert_int_equal(fd_count, 4);
@@ -426,9 +450,13 @@ static unsigned count_region_files(void)
 static void test_client_ends_while_the_reply_waits(void **state)
 {
 	struct fixture *f = *state;
+	const uint64_t *used = &f->halves.device.connections.quotas.usage[RESOURCE_DESCRIPTORS];
+	const uint64_t before = *used;
 
 	open_device_with_too_many(f);
 	assert_int_equal(count_region_files(), 2);
+	/* Four of the session, and four of the reply. */
+	assert_int_equal(*used, before + 8);
 	device_connection_end(f->connection);
 	while (device_half_client_count(&f->halves.device) > 0)
 		halves_reap(&f->halves);
@@ -468,6 +496,7 @@ int main(void)
 		TEST(test_client_ends_before_the_answer),
 		TEST(test_client_waits_for_closes),
 		TEST(test_client_does_not_wait_for_ever),
+		TEST(test_reply_is_sent_again_after_a_time),
 		TEST(test_reply_waits_for_descriptors_on_their_way),
 		TEST(test_reply_does_not_wait_for_ever),
 		TEST(test_client_ends_while_the_reply_waits),
