@@ -503,12 +503,14 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 	return rnic_link_tell(link, operation, &object, sizeof(object));
 }
 
-void rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-			   struct rnic_handle handle)
+int rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+			  struct rnic_handle handle)
 {
 	char reason[sizeof(refusal_reason)];
+	int error;
 
 	memcpy(reason, refusal_reason, sizeof(reason));
-	rnic_link_call_object(link, operation, handle);
+	error = rnic_link_call_object(link, operation, handle);
 	memcpy(refusal_reason, reason, sizeof(reason));
+	return error;
 }

@@ -122,9 +122,9 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 
 /*
  * The same to end an object that is of no use, because another call failed perhaps: the thread's
- * rnic_refusal_reason() stays. A daemon that is gone has ended the object already.
+ * rnic_refusal_reason() stays. An error of a link that is not lost: the object is still there.
  */
-void rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+int rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
 			   struct rnic_handle handle);
 
 /*

@@ -3,8 +3,8 @@
  * The objects behind the handles of <rnic/rnic.h>.
  *
  * Every object holds a reference to its context, and the context's memory goes with the last one.
- * The mapping of a shared region belongs to the object that the region serves. Library and daemon
- * share nothing but those mappings.
+ * The mapping of a shared region belongs to the object that the region serves, and that of a region
+ * of queues to the context. Library and daemon share nothing but those mappings.
  */
 #ifndef LIB_NATIVE_RNIC_OBJECTS_H
 #define LIB_NATIVE_RNIC_OBJECTS_H

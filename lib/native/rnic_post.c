@@ -170,7 +170,7 @@ static void set_payload(struct rnic_send_wqe *entry, uint8_t *side,
 {
 	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
 		entry->inline_bytes = (uint16_t)bytes;
-		copy_inline(bytes <= sizeof(entry->inline_data) ? entry->inline_data : side, wr);
+		copy_inline(rnic_inline_is_inside(bytes) ? entry->inline_data : side, wr);
 		return;
 	}
 	entry->sge_count = (uint16_t)wr->sge_count;

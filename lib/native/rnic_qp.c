@@ -80,6 +80,17 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd,
 	return 0;
 }
 
+/* Whether the device has queue pairs like that: no memory is taken for others. */
+static bool is_possible(const struct rnic_device_attributes *device,
+			const struct rnic_qp_capacities *granted)
+{
+	return granted->max_send_wr <= device->max_qp_wr &&
+	       granted->max_recv_wr <= device->max_qp_wr &&
+	       granted->max_send_sge <= device->max_sge &&
+	       granted->max_recv_sge <= device->max_sge &&
+	       granted->max_inline_bytes <= device->max_inline_bytes;
+}
+
 /* Finds places for the queues and makes the queue pair. The options then say what is granted. */
 static int open_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
 {
@@ -88,7 +99,8 @@ static int open_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_
 	int error;
 
 	rnic_queues_grant(&options->capacities, options->type, options->srq != NULL, &granted);
-	if (rnic_queues_plan(&granted, &plan) != 0) {
+	if (!is_possible(&qp->context->attributes, &granted) ||
+	    rnic_queues_plan(&granted, &plan) != 0) {
 		/* The daemon refuses it too, with a sentence for the caller. */
 		error = request_qp(qp, pd, options);
 		return error != 0 ? error : -EIO;

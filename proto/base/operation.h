@@ -53,7 +53,7 @@ enum rnic_wr_payload {
 	RNIC_WR_PAYLOAD_IN,   /* the device writes what the answer carries to the SGEs */
 };
 
-/* All but the first two lie where the SGE of a WQE lies else; all but the first name memory. */
+/* All but the first two lie in place of the WQE's SGE; all but the first name memory. */
 enum rnic_wr_operands {
 	RNIC_WR_OPERANDS_NONE,
 	RNIC_WR_OPERANDS_REMOTE, /* remote_address, rkey */
@@ -101,8 +101,7 @@ static inline bool rnic_wr_is_of_type(const struct rnic_wr_operation *operation,
 	return qp_type < 16 && (operation->services >> qp_type & 1) != 0;
 }
 
-/* Whether the operands lie where the SGE of a WQE lies else, so that an SGE lies in the side area.
- */
+/* Whether the operands lie in place of the WQE's SGE, so that an SGE lies in the side area. */
 static inline bool rnic_wr_takes_place_of_sge(const struct rnic_wr_operation *operation)
 {
 	return operation->operands > RNIC_WR_OPERANDS_REMOTE;

@@ -34,7 +34,7 @@ struct rnic_send_wqe {
 			uint64_t remote_address; /* bind: the window's address */
 			uint32_t
 				rkey; /* bind: the window's new rkey, whose upper 24 bits name it */
-			uint32_t srqn; /* XRC */
+			uint32_t srqn; /* XRC; else ignored */
 		};
 		struct {
 			uint32_t ah_slot;
@@ -62,6 +62,12 @@ struct rnic_send_wqe {
 		} flush;
 	};
 };
+
+/* Whether inline data of this length lies in the WQE; longer data lies in the side area. */
+static inline bool rnic_inline_is_inside(uint64_t bytes)
+{
+	return bytes <= sizeof(((struct rnic_send_wqe *)0)->inline_data);
+}
 
 struct rnic_recv_wqe {
 	uint64_t wr_id;

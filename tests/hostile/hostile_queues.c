@@ -76,6 +76,50 @@ static void test_impossible_places(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
+/* Queues that are larger than their region, or fit it and lie one cache line too far. */
+static void test_queues_that_do_not_fit(void **state)
+{
+	static const struct rnic_qp_capacities much_of_entries = {128, 128, 1, 1, 64},
+					       much_of_sides = {16, 16, 1, 1, 512},
+					       little = {4, 4, 1, 1, 64};
+	static const struct {
+		const struct rnic_qp_capacities *capacities;
+		uint64_t entries_offset, sides_offset;
+		int32_t status;
+	} cases[] = {
+		{&much_of_entries, 0, 0, -EINVAL},
+		{&much_of_entries, 64, 0, -EINVAL},
+		{&much_of_entries, -(uint64_t)4096, 0, -EINVAL},
+		{&much_of_entries, -(uint64_t)64, 0, -EINVAL},
+		{&much_of_sides, 0, 0, -EINVAL},
+		{&much_of_sides, 0, 64, -EINVAL},
+		{&much_of_sides, 0, -(uint64_t)4096, -EINVAL},
+		{&much_of_sides, 0, -(uint64_t)64, -EINVAL},
+		/* 288 bytes of entries, 256 bytes of side areas. */
+		{&little, 4096 - 320, 4096 - 256, 0},
+		{&little, 4096 - 256, 4096 - 256, -EINVAL},
+		{&little, 4096 - 320, 4096 - 192, -EINVAL},
+	};
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = little};
+	struct hostile_client client;
+
+	(void)state;
+	hostile_client_open(&client, &rnicd, 4);
+	qp.pd = client.pd;
+	qp.send_cq = qp.recv_cq = client.cq;
+	hostile_place_queues(&client, &qp);
+	assert_int_equal(client.queues_bytes, 4096);
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		qp.capacities = *cases[i].capacities;
+		qp.entries_offset = cases[i].entries_offset;
+		qp.sides_offset = cases[i].sides_offset;
+		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)),
+				 cases[i].status);
+	}
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
 /* Two queue pairs in one place get the same work; the region stays as long as one of them. */
 static void test_queues_on_top_of_each_other(void **state)
 {
@@ -115,6 +159,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_impossible_queue_regions),
 		cmocka_unit_test(test_impossible_places),
+		cmocka_unit_test(test_queues_that_do_not_fit),
 		cmocka_unit_test(test_queues_on_top_of_each_other),
 	};
 

@@ -172,7 +172,7 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 	wqe_fetch_copy_sges(ring, slot, is_inside ? &entry.sge : NULL, wqe.sge_count, sges);
 	qp->send_consumer++;
 	qp_post_send(qp->qp, &wqe, sges,
-		     wqe.length <= sizeof(entry.inline_data)
+		     rnic_inline_is_inside(wqe.length)
 			     ? place + offsetof(struct rnic_send_wqe, inline_data)
 			     : side);
 }

@@ -167,14 +167,18 @@ static bool is_worth_keeping(const struct rnic_queue_memory *memory,
 	return memory->regions == region && region->next == NULL && region->bytes <= REGION_BYTES;
 }
 
+/* A region whose end the daemon does not hear of stays, for later queue pairs. */
 static void queue_region_remove(struct rnic_queue_memory *memory, struct rnic_queue_region *region)
 {
 	struct rnic_queue_region **link = &memory->regions;
 
+	if (rnic_link_drop_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION, region->handle) !=
+		    0 &&
+	    rnic_link_lost(memory->link) == 0)
+		return;
 	while (*link != region)
 		link = &(*link)->next;
 	*link = region->next;
-	rnic_link_drop_object(memory->link, RNIC_CTL_DESTROY_QUEUE_REGION, region->handle);
 	queue_region_free(region);
 }
 

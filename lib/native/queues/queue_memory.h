@@ -4,7 +4,8 @@
  * queues share pages, and that a new queue pair needs no memory of its own from the daemon.
  *
  * Entries lie at the front of a region and side areas at the back: few programs use side areas, and
- * a page between entries that nobody writes to would still be a page.
+ * a page between entries that nobody writes to would still be a page. Small queues lie beside their
+ * side areas.
  */
 #ifndef LIB_NATIVE_QUEUES_QUEUE_MEMORY_H
 #define LIB_NATIVE_QUEUES_QUEUE_MEMORY_H

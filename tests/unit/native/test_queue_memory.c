@@ -15,11 +15,12 @@ static struct {
 	uint64_t granted_max_bytes;
 	uint64_t latest_bytes;
 	uint32_t created, destroyed;
+	int destroy_error;
 } fake;
 
 int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd);
-void __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-				  struct rnic_handle handle);
+int __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+				 struct rnic_handle handle);
 
 int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, int *reply_fd)
 {
@@ -39,21 +40,24 @@ int __wrap_rnic_link_call_for_fd(struct rnic_link *link, struct rnic_call call, 
 	return 0;
 }
 
-void __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-				  struct rnic_handle handle)
+int __wrap_rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
+				 struct rnic_handle handle)
 {
 	(void)link;
 	(void)handle;
 	assert_int_equal(operation, RNIC_CTL_DESTROY_QUEUE_REGION);
-	fake.destroyed++;
+	fake.destroyed += fake.destroy_error == 0;
+	return fake.destroy_error;
 }
 
-static struct rnic_queue_memory memory;
+static struct rnic_link link_to_fake;
+static struct rnic_queue_memory memory = {.link = &link_to_fake};
 
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&memory, 0, sizeof(memory));
+	rnic_link_init(&link_to_fake);
+	atomic_store(&link_to_fake.lost, 0);
 	memset(&fake, 0, sizeof(fake));
 	fake.granted_max_bytes = UINT64_MAX;
 	return 0;
@@ -163,6 +167,23 @@ static void test_large_queues_stand_alone(void **state)
 	assert_null(memory.regions);
 }
 
+/* A region stays where the daemon could not be asked to end it, and goes with a lost daemon. */
+static void test_end_that_fails(void **state)
+{
+	struct rnic_queue_places places = take(2 << 20, 64);
+
+	(void)state;
+	fake.destroy_error = -ENOBUFS;
+	rnic_queue_places_give(&memory, &places);
+	assert_non_null(memory.regions);
+	places = take(2 << 20, 64);
+	assert_int_equal(fake.created, 1);
+	fake.destroy_error = -ENODEV;
+	atomic_store(&link_to_fake.lost, -ENODEV);
+	rnic_queue_places_give(&memory, &places);
+	assert_null(memory.regions);
+}
+
 /* A daemon that is short of memory grants what is needed. */
 static void test_less_than_usual(void **state)
 {
@@ -183,9 +204,13 @@ static void test_less_than_usual(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_small_queues_share_a_page), TEST(test_sides_lie_at_the_back),
-		TEST(test_no_queues_need_no_memory),  TEST(test_the_last_region_stays),
-		TEST(test_empty_regions_go),	      TEST(test_large_queues_stand_alone),
+		TEST(test_small_queues_share_a_page),
+		TEST(test_sides_lie_at_the_back),
+		TEST(test_no_queues_need_no_memory),
+		TEST(test_the_last_region_stays),
+		TEST(test_empty_regions_go),
+		TEST(test_large_queues_stand_alone),
+		TEST(test_end_that_fails),
 		TEST(test_less_than_usual),
 	};
 

@@ -256,10 +256,66 @@ static void test_end_of_a_queue_with_a_room(void **state)
 	assert_int_equal(f->engine.send_rooms.large_count, LIMIT_SEND_LARGE_ROOMS - 1);
 }
 
+/* Where the engine finds inline data: in the WQE as long as there is room. */
+static void test_place_of_inline_data(void **state)
+{
+	static const uint16_t lengths[] = {0, 1, 15, 16, 17, 64};
+	struct fixture *f = *state;
+	struct session_qp *qp = f->qps[0];
+	struct rnic_send_wqe *entries = (struct rnic_send_wqe *)(uintptr_t)qp->send_ring.entries;
+
+	for (uint32_t i = 0; i < COUNT_OF(lengths); i++)
+		entries[i] = (struct rnic_send_wqe){
+			.opcode = RNIC_WR_RDMA_WRITE,
+			.flags = RNIC_SEND_INLINE,
+			.inline_bytes = lengths[i],
+		};
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, COUNT_OF(lengths));
+	assert_int_equal(wqe_fetch_take_sends(qp, SENDS), COUNT_OF(lengths));
+	for (uint32_t i = 0; i < COUNT_OF(lengths); i++) {
+		const struct send_wqe *wqe = send_queue_at(&qp->qp->send_queue, i);
+		const uint8_t *side = qp->send_ring.sides + i * qp->send_ring.side_stride_bytes;
+
+		assert_int_equal(wqe->length, lengths[i]);
+		assert_ptr_equal(wqe->inline_bytes,
+				 lengths[i] <= 16 ? entries[i].inline_data : side);
+	}
+}
+
+/* The operands of an atomic lie in the WQE, and its SGE beside it. */
+static void test_place_of_sges(void **state)
+{
+	static const struct rnic_sge inside = {1, 8, 3}, beside[2] = {{4, 8, 6}, {7, 8, 9}};
+	static const struct {
+		struct rnic_send_wqe entry;
+		const struct rnic_sge *expected;
+	} cases[] = {
+		{{.opcode = RNIC_WR_RDMA_WRITE, .sge_count = 1, .sge = inside}, &inside},
+		{{.opcode = RNIC_WR_ATOMIC_FETCH_ADD, .sge_count = 1, .sge = inside}, beside},
+		{{.opcode = RNIC_WR_ATOMIC_COMPARE_SWAP, .sge_count = 1, .sge = inside}, beside},
+	};
+	struct fixture *f = *state;
+	struct session_qp *qp = f->qps[0];
+	uint8_t *sides = (uint8_t *)qp->send_ring.sides;
+
+	for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
+		memcpy((uint8_t *)qp->send_ring.entries + i * sizeof(cases[i].entry),
+		       &cases[i].entry, sizeof(cases[i].entry));
+		memcpy(sides + i * qp->send_ring.side_stride_bytes, beside, sizeof(beside));
+	}
+	rnic_word_publish(&client_fixture_control(qp)->send_producer, COUNT_OF(cases));
+	assert_int_equal(wqe_fetch_take_sends(qp, SENDS), COUNT_OF(cases));
+	for (uint32_t i = 0; i < COUNT_OF(cases); i++)
+		assert_memory_equal(send_queue_sges(&qp->qp->send_queue, i), cases[i].expected,
+				    sizeof(inside));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_turns_are_short, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_place_of_inline_data, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_place_of_sges, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_full_send_queue_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reset_of_a_full_send_queue, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_end_of_a_queue_with_a_room, set_up, tear_down),
