@@ -403,13 +403,17 @@ int lane_group_take(struct lane_group *group, uint8_t lane, struct udp_lane_sock
 					 strerror(errno));
 		goto close_sockets;
 	}
+	/*
+	 * Before the buffer grows: datagrams that arrive one by one meanwhile would fill it, and
+	 * those for the new holder would be lost.
+	 */
+	set_option(fd, IPPROTO_UDP, UDP_GRO, group->options.is_gro_on);
 	/* Its last holder may have changed its options. */
 	result = udp_socket_set_options(fd, &group->options.gid, group->options.netdev_index);
 	if (result != 0) {
 		options_error(text, result);
 		goto close_sockets;
 	}
-	set_option(fd, IPPROTO_UDP, UDP_GRO, group->options.is_gro_on);
 	return 0;
 
 close_sockets:
