@@ -77,6 +77,16 @@ void direct_expect_end(const struct direct *direct)
 	assert_true((link.revents & (POLLHUP | POLLRDHUP)) != 0);
 }
 
+void direct_expect_unharmed(void)
+{
+	struct hostile_client client;
+
+	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+	hostile_expect_owned(&rnicd, 1, 1);
+	hostile_client_close(&client);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
 struct letter {
 	struct rnic_process_header header;
 	uint8_t payload[RNIC_PROCESS_MESSAGE_BYTES];

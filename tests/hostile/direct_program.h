@@ -28,6 +28,9 @@ void direct_serve(struct direct *direct);
 /* Waits until the control plane has closed the link: messages may still be there. */
 void direct_expect_end(const struct direct *direct);
 
+/* An honest client comes, works and goes, and nothing of the liars is left. */
+void direct_expect_unharmed(void);
+
 /* A program that serves, with what the control plane gave it for one GID. */
 struct lane_program {
 	struct direct direct;

@@ -15,17 +15,6 @@
 
 #define MORE_THAN_LANES 130
 
-/* An honest client comes, works and goes, and nothing of the liars is left. */
-static void expect_unharmed(void)
-{
-	struct hostile_client client;
-
-	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
-	hostile_expect_owned(&rnicd, 1, 1);
-	hostile_client_close(&client);
-	hostile_expect_owned(&rnicd, 0, 0);
-}
-
 static void test_garbage_on_the_link(void **state)
 {
 	static const uint8_t zeros[64];
@@ -38,7 +27,7 @@ static void test_garbage_on_the_link(void **state)
 		direct_expect_end(&direct);
 		direct_close(&direct);
 	}
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 static void test_messages_out_of_place(void **state)
@@ -64,7 +53,7 @@ static void test_messages_out_of_place(void **state)
 		direct_expect_end(&direct);
 		direct_close(&direct);
 	}
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 static void test_second_hello(void **state)
@@ -82,7 +71,7 @@ static void test_second_hello(void **state)
 	assert_false(
 		hostile_call(direct.control_fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply));
 	direct_close(&direct);
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 /* A program that dies takes its lane with it only until then: more of them than there are lanes. */
@@ -103,7 +92,7 @@ static void test_death_of_programs_at_every_step(void **state)
 			direct_close(&direct);
 		}
 	}
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 /* When no lane is left, a program hears so; when some are free again, all is as before. */
@@ -119,7 +108,7 @@ static void test_all_lanes_taken(void **state)
 	assert_int_equal(status, -ENOSPC);
 	while (count > 0)
 		direct_close(&programs[--count]);
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 int main(int argc, char **argv)

@@ -28,16 +28,6 @@
 #define QUIET_MS    100
 #define LANES_MAX   130
 
-/* An honest client comes, works and goes. */
-static void expect_unharmed(void)
-{
-	struct hostile_client client;
-
-	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
-	hostile_client_close(&client);
-	hostile_expect_owned(&rnicd, 0, 0);
-}
-
 /* ---- the card ---- */
 
 /* Reads a whole listing, which has an end. */
@@ -89,7 +79,7 @@ static void test_cards_that_lie(void **state)
 	munmap(card, sizeof(struct rnic_card));
 	played_peer_close(&played);
 	lane_program_close(&liar);
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 /* ---- the sockets ---- */
@@ -146,7 +136,7 @@ static void test_sender_of_another_lane(void **state)
 	played_peer_close(&played);
 	lane_program_close(&liar);
 	lane_program_close(&honest);
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 /* Fills the receive buffer of the lane with packets for one of its queue pairs. */
@@ -210,7 +200,7 @@ static void test_lane_that_is_never_drained(void **state)
 	played_peer_close(&played);
 	lane_program_close(&next);
 	lane_program_close(&honest);
-	expect_unharmed();
+	direct_expect_unharmed();
 }
 
 /* ---- descriptors over fork ---- */
@@ -259,7 +249,7 @@ static void test_descriptors_over_fork(void **state)
 	assert_int_equal(read(lanes[0], &lane, sizeof(lane)), sizeof(lane));
 	take_lane(lane, &next);
 	lane_program_close(&next);
-	expect_unharmed();
+	direct_expect_unharmed();
 	assert_int_equal(waitpid(-1, &status, WNOHANG), 0);
 	close(end[0]);
 	close(end[1]);
