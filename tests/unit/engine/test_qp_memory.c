@@ -12,7 +12,7 @@
 
 #define QPS	       64
 #define DEPTH	       128
-#define BYTES_PER_QP   (29 * 1024)
+#define BYTES_PER_QP   (13 * 1024)
 #define BYTES_PER_READ 64
 
 /* The linker puts these before the C library's. */
