@@ -286,7 +286,7 @@ static void test_place_of_inline_data(void **state)
 static void test_place_of_sges(void **state)
 {
 	static const struct rnic_sge inside = {1, 8, 3}, beside[2] = {{4, 8, 6}, {7, 8, 9}};
-	static const struct {
+	const struct {
 		struct rnic_send_wqe entry;
 		const struct rnic_sge *expected;
 	} cases[] = {
