@@ -125,7 +125,7 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
  * rnic_refusal_reason() stays. An error of a link that is not lost: the object is still there.
  */
 int rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
-			   struct rnic_handle handle);
+			  struct rnic_handle handle);
 
 /*
  * Declares the link and its twin lost with `error` and wakes the threads that wait in them. The
