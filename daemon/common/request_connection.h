@@ -20,7 +20,7 @@ struct request_server;
 struct request_connection {
 	struct request_server *server;
 	struct quota_account *account; /* of the client */
-	struct list resume_node;       /* of a list of request_server, while `call` is set */
+	struct list resume_node;       /* in one list of the server, while `call` is set */
 	struct list due_node;	       /* of request_server.due */
 	int fd;			       /* -1: cut off */
 	bool is_broken;		       /* the client is to end, or is ending */

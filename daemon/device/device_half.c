@@ -7,8 +7,8 @@
 #include "engine/engine_limits.h"
 
 #include "base/bits.h"
-#include "base/time_units.h"
 #include "base/log.h"
+#include "base/time_units.h"
 #include "device/device_state.h"
 #include "device/queues/cqe_delivery.h"
 #include "device/queues/qp_trouble.h"

@@ -149,7 +149,7 @@ static int child_send_start(struct device_child *process)
 	return result;
 }
 
-/* Sends START, or leaves that to the next check: too many descriptors are on their way now. */
+/* Sends START. While too many descriptors are on their way, the next check sends START. */
 static void child_start(struct device_child *process)
 {
 	int result = child_send_start(process);
@@ -540,7 +540,7 @@ void device_child_check(struct device_child *process)
 				    : NULL);
 }
 
-/* Whether nothing else tells when START can be sent, or that the process has ended. */
+/* Returns whether only a look can tell that START can be sent, or that the process has ended. */
 static bool child_wants_a_look(const struct device_child *process)
 {
 	if (process->state == DEVICE_CHILD_STARTING)

@@ -404,8 +404,8 @@ int lane_group_take(struct lane_group *group, uint8_t lane, struct udp_lane_sock
 		goto close_sockets;
 	}
 	/*
-	 * Before the buffer grows: datagrams that arrive one by one meanwhile would fill it, and
-	 * those for the new holder would be lost.
+	 * This comes before the buffer grows. Else datagrams would arrive one by one and fill the
+	 * buffer, and the kernel would drop those for the new holder.
 	 */
 	set_option(fd, IPPROTO_UDP, UDP_GRO, group->options.is_gro_on);
 	/* Its last holder may have changed its options. */

@@ -121,8 +121,9 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 			  struct rnic_handle handle);
 
 /*
- * The same to end an object that is of no use, because another call failed perhaps: the thread's
- * rnic_refusal_reason() stays. An error of a link that is not lost: the object is still there.
+ * The same, to end an object that the caller does not need. The rnic_refusal_reason() of the thread
+ * stays, for an earlier call may have failed. After an error of a link that is not lost, the object
+ * is still there.
  */
 int rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
 			  struct rnic_handle handle);

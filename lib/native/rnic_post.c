@@ -162,8 +162,7 @@ static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
 		entry->srqn = wr->srqn;
 }
 
-/* Stores the payload or its SGEs, in the WQE if there is room, else in the side area of its slot.
- */
+/* Stores the payload or its SGEs: in the WQE if there is room, else in the slot's side area. */
 static void set_payload(struct rnic_send_wqe *entry, uint8_t *side,
 			const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr,
 			uint64_t bytes)

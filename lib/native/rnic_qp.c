@@ -80,9 +80,12 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd,
 	return 0;
 }
 
-/* Whether the device has queue pairs like that: no memory is taken for others. */
-static bool is_possible(const struct rnic_device_attributes *device,
-			const struct rnic_qp_capacities *granted)
+/*
+ * Returns whether the device can have such a queue pair. The library takes no memory for one that
+ * the daemon will refuse.
+ */
+static bool qp_suits_device(const struct rnic_device_attributes *device,
+			    const struct rnic_qp_capacities *granted)
 {
 	return granted->max_send_wr <= device->max_qp_wr &&
 	       granted->max_recv_wr <= device->max_qp_wr &&
@@ -92,14 +95,14 @@ static bool is_possible(const struct rnic_device_attributes *device,
 }
 
 /* Finds places for the queues and makes the queue pair. The options then say what is granted. */
-static int open_qp(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
+static int qp_make(struct rnic_qp *qp, const struct rnic_pd *pd, struct rnic_qp_options *options)
 {
 	struct rnic_qp_capacities granted;
 	struct rnic_queues_plan plan;
 	int error;
 
 	rnic_queues_grant(&options->capacities, options->type, options->srq != NULL, &granted);
-	if (!is_possible(&qp->context->attributes, &granted) ||
+	if (!qp_suits_device(&qp->context->attributes, &granted) ||
 	    rnic_queues_plan(&granted, &plan) != 0) {
 		/* The daemon refuses it too, with a sentence for the caller. */
 		error = request_qp(qp, pd, options);
@@ -197,7 +200,7 @@ int rnic_create_qp(struct rnic_pd *pd, struct rnic_qp_options *options, struct r
 	 * filled.
 	 */
 	pthread_mutex_lock(&context->objects_lock);
-	error = open_qp(qp, pd, options);
+	error = qp_make(qp, pd, options);
 	if (error == 0) {
 		qp_count_references(qp, 1);
 		qp_set_slot(qp, qp);

@@ -185,10 +185,14 @@ int rnic_queues_plan(const struct rnic_qp_capacities *granted, struct rnic_queue
 
 int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_srq_plan *plan)
 {
+	const struct rnic_qp_capacities capacities = {
+		.max_recv_wr = granted->max_wr,
+		.max_recv_sge = granted->max_sge,
+	};
 	struct rnic_srq_plan planned;
 	uint64_t offset;
 
-	if (granted->max_wr > RNIC_WR_DEPTH_MAX || granted->max_sge > RNIC_SGE_COUNT_MAX)
+	if (!are_within_maxima(&capacities))
 		return -EINVAL;
 	offset = plan_entries(&planned.recv, granted->max_wr, sizeof(struct rnic_recv_wqe),
 			      side_stride(granted->max_sge, 0), sizeof(struct rnic_srq_region));

@@ -32,8 +32,8 @@ struct rnic_send_wqe {
 	union {
 		struct {
 			uint64_t remote_address; /* bind: the window's address */
-			uint32_t
-				rkey; /* bind: the window's new rkey, whose upper 24 bits name it */
+			/* Bind: the new rkey of the window, whose upper 24 bits name the window. */
+			uint32_t rkey;
 			uint32_t srqn; /* XRC; else ignored */
 		};
 		struct {
@@ -75,9 +75,9 @@ struct rnic_recv_wqe {
 };
 
 /*
- * A receive WQE with another number of SGEs than one says so in the length of its SGE: this and the
- * number. No SGE is that long: the library posts a longer one than the longest message as one of
- * RNIC_MESSAGE_BYTES_MAX.
+ * A receive WQE has one SGE, unless the length of that SGE is this value or more. Then the length
+ * is this value plus the number of SGEs, and the SGEs lie in the side area. No real length is so
+ * large: the library cuts the length of a single SGE down to RNIC_MESSAGE_BYTES_MAX.
  */
 #define RNIC_RECV_SGES_BESIDE UINT32_C(0xffff0000)
 
@@ -125,10 +125,11 @@ struct rnic_srq_plan {
 };
 
 /*
- * What a queue pair gets that asks for `wanted`. At least one SGE and some inline data: programs
- * that ask for none post with them all the same, because adapters grant them. `has_srq`: no receive
- * queue (IBTA 1.4, 11.2.4.1). An XRC initiator has no receive queue either, and a target has none
- * at all. The device holds `wanted` against its maxima; this function does not.
+ * Stores in `granted` what a queue pair gets when the client asks for `wanted`. Each queue pair
+ * gets at least one SGE and some inline data: programs that ask for none use them all the same,
+ * because adapters grant them. A queue pair with an SRQ has no receive queue (IBTA 1.4, 11.2.4.1),
+ * nor has an XRC initiator. An XRC target has no queues. The device checks `wanted` against its
+ * maxima; this function does not.
  */
 void rnic_queues_grant(const struct rnic_qp_capacities *wanted, uint32_t type, bool has_srq,
 		       struct rnic_qp_capacities *granted);

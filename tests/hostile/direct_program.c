@@ -13,6 +13,11 @@
 #define WAIT_MS	    20000
 #define GID_FDS_MAX (1 + RNIC_LANE_SEND_SOCKETS)
 
+struct letter {
+	struct rnic_process_header header;
+	uint8_t payload[RNIC_PROCESS_MESSAGE_BYTES];
+};
+
 int direct_open(struct direct *direct)
 {
 	const struct rnic_ctl_hello hello = {
@@ -44,10 +49,7 @@ void direct_close(const struct direct *direct)
 void direct_say(const struct direct *direct, uint16_t operation, const void *payload,
 		uint32_t bytes)
 {
-	struct {
-		struct rnic_process_header header;
-		uint8_t payload[RNIC_PROCESS_MESSAGE_BYTES];
-	} message = {
+	struct letter message = {
 		.header =
 			{
 				.magic = RNIC_PROCESS_MAGIC,
@@ -73,7 +75,7 @@ void direct_expect_end(const struct direct *direct)
 {
 	struct pollfd link = {.fd = direct->link_fd, .events = POLLRDHUP};
 
-	assert_int_equal(poll(&link, 1, 20000), 1);
+	assert_int_equal(poll(&link, 1, WAIT_MS), 1);
 	assert_true((link.revents & (POLLHUP | POLLRDHUP)) != 0);
 }
 
@@ -86,11 +88,6 @@ void direct_expect_unharmed(void)
 	hostile_client_close(&client);
 	hostile_expect_owned(&rnicd, 0, 0);
 }
-
-struct letter {
-	struct rnic_process_header header;
-	uint8_t payload[RNIC_PROCESS_MESSAGE_BYTES];
-};
 
 /* Receives the next message of the control plane. Returns the number of its descriptors. */
 static unsigned direct_receive(const struct direct *direct, struct letter *letter,

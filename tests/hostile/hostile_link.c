@@ -491,20 +491,39 @@ const struct rnic_cqe *hostile_wait_completion(struct hostile_client *client, ui
 	return &entries[rnic_ring_slot(index, client->cq_region->slot_zero, client->cq_slots)];
 }
 
-void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,
-			struct rnic_show_device *row)
+int hostile_connect_as_administrator(const struct hostile_daemon *daemon)
 {
 	const struct rnic_ctl_hello hello = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
 		.flags = RNIC_HELLO_ADMIN,
 	};
-	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
-	uint64_t deadline_ms = now_ms() + WAIT_MS;
-	int fd = hostile_connect(daemon);
+	const int fd = hostile_connect(daemon);
 	struct hostile_reply reply;
 
 	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
+	return fd;
+}
+
+int32_t hostile_answer(const struct hostile_client *client, uint16_t operation, const void *request,
+		       size_t bytes, void *answer, size_t answer_bytes)
+{
+	struct hostile_reply reply;
+
+	assert_true(hostile_call(client->fd, operation, request, bytes, &reply));
+	if (reply.header.status == 0 && answer_bytes > 0)
+		memcpy(answer, reply.payload, answer_bytes);
+	return reply.header.status;
+}
+
+void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,
+			struct rnic_show_device *row)
+{
+	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	uint64_t deadline_ms = now_ms() + WAIT_MS;
+	int fd = hostile_connect_as_administrator(daemon);
+	struct hostile_reply reply;
+
 	do {
 		assert_true(now_ms() < deadline_ms);
 		hostile_must(fd, RNIC_CTL_SHOW, &show, sizeof(show), &reply);

@@ -11,10 +11,16 @@
 static int32_t status_of(const struct hostile_client *client, uint16_t operation,
 			 const void *request, size_t bytes)
 {
-	struct hostile_reply reply;
+	return hostile_answer(client, operation, request, bytes, NULL, 0);
+}
 
-	assert_true(hostile_call(client->fd, operation, request, bytes, &reply));
-	return reply.header.status;
+/* A client that has got as far as a CQ, and has a region for the queues of `qp`. */
+static void open_with_queues(struct hostile_client *client, struct rnic_ctl_create_qp *qp)
+{
+	hostile_client_open(client, &rnicd, 4);
+	qp->pd = client->pd;
+	qp->send_cq = qp->recv_cq = client->cq;
+	hostile_place_queues(client, qp);
 }
 
 static void test_impossible_queue_regions(void **state)
@@ -52,15 +58,16 @@ static void test_impossible_places(void **state)
 					   UINT64_C(1) << 63,
 					   -(uint64_t)4096};
 	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_RC, .capacities = {4, 4, 1, 1, 64}};
+	struct rnic_ctl_create_qp nowhere;
 	struct hostile_client client;
 
 	(void)state;
-	hostile_client_open(&client, &rnicd, 4);
-	qp.pd = client.pd;
-	qp.send_cq = qp.recv_cq = client.cq;
-	assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)), -EINVAL);
-	hostile_place_queues(&client, &qp);
+	open_with_queues(&client, &qp);
 	assert_int_equal(client.queues_bytes, 4096);
+	nowhere = qp;
+	nowhere.queue_region = (struct rnic_handle){0};
+	assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &nowhere, sizeof(nowhere)),
+			 -EINVAL);
 	for (unsigned i = 0; i < COUNT_OF(offsets); i++) {
 		struct rnic_ctl_create_qp wrong = qp;
 
@@ -104,10 +111,7 @@ static void test_queues_that_do_not_fit(void **state)
 	struct hostile_client client;
 
 	(void)state;
-	hostile_client_open(&client, &rnicd, 4);
-	qp.pd = client.pd;
-	qp.send_cq = qp.recv_cq = client.cq;
-	hostile_place_queues(&client, &qp);
+	open_with_queues(&client, &qp);
 	assert_int_equal(client.queues_bytes, 4096);
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		qp.capacities = *cases[i].capacities;
@@ -129,10 +133,7 @@ static void test_queues_on_top_of_each_other(void **state)
 	struct hostile_reply reply;
 
 	(void)state;
-	hostile_client_open(&client, &rnicd, 4);
-	qp.pd = client.pd;
-	qp.send_cq = qp.recv_cq = client.cq;
-	hostile_place_queues(&client, &qp);
+	open_with_queues(&client, &qp);
 	for (unsigned i = 0; i < 2; i++) {
 		qp.sides_offset = 0;
 		hostile_must(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &reply);

@@ -120,20 +120,6 @@ static void connect_to_peer(struct played_peer *played)
 	hostile_must(played->client.fd, RNIC_CTL_MODIFY_QP, &request, sizeof(request), &reply);
 }
 
-static int open_administrator(void)
-{
-	const struct rnic_ctl_hello hello = {
-		.version_min = RNIC_CTL_VERSION_MIN,
-		.version_max = RNIC_CTL_VERSION_MAX,
-		.flags = RNIC_HELLO_ADMIN,
-	};
-	const int fd = hostile_connect(&rnicd);
-	struct hostile_reply reply;
-
-	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
-	return fd;
-}
-
 static struct rnic_gid query_own_gid(const struct hostile_client *client)
 {
 	struct rnic_ctl_gids_reply gids;
@@ -163,7 +149,7 @@ void played_peer_open(struct played_peer *played, const struct rnic_gid *gid, ui
 	played->qpn = qpn;
 	played->answers_fd = -1;
 	connect_to_peer(played);
-	played->admin_fd = open_administrator();
+	played->admin_fd = hostile_connect_as_administrator(&rnicd);
 }
 
 void played_peer_close(struct played_peer *played)

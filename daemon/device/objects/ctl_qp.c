@@ -2,6 +2,7 @@
 #include "device/objects/object_requests.h"
 
 #include "base/bits.h"
+#include "base/checked.h"
 #include "engine/verbs/qp.h"
 #include "device/queues/wqe_fetch.h"
 #include "device/objects/session_objects.h"
@@ -12,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Holds what the request asks for against the maxima of the device, and grants the rest. */
+/* Refuses capacities above the maxima of the device, and grants the others. */
 static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
 		    struct rnic_qp_capacities *granted)
 {
@@ -85,8 +86,8 @@ static void qp_start_indices(struct session_qp *qp)
 /* Returns whether `bytes` at `offset` may hold queues in a region of `region_bytes`. */
 static bool is_place_sound(uint64_t offset, uint64_t bytes, uint64_t region_bytes)
 {
-	return offset % RNIC_CACHE_LINE_BYTES == 0 && bytes <= region_bytes &&
-	       offset <= region_bytes - bytes;
+	return offset % RNIC_CACHE_LINE_BYTES == 0 &&
+	       rnic_range_within(offset, bytes, region_bytes);
 }
 
 /* Finds the region of the queues, and checks that they lie inside. */

@@ -27,7 +27,7 @@ static void wqe_fetch_copy(void *copy, const void *shared, size_t bytes)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Returns whether what the operation does not use is zero. */
+/* Returns whether the bytes that the operation does not use are zero. */
 static bool wqe_fetch_is_reserved_zero(const struct rnic_send_wqe *entry, uint8_t operands)
 {
 	if (operands == RNIC_WR_OPERANDS_BIND)

@@ -51,19 +51,21 @@ static void places_measure(const struct rnic_queues_plan *plan, struct rnic_queu
 /* Takes the measured places in the region, if there is room. */
 static bool queue_region_take(struct rnic_queue_region *region, struct rnic_queue_places *places)
 {
-	places->entries_unit = place_map_take_first(&region->map, places->entries_units);
-	if (places->entries_unit == PLACE_NONE)
+	const uint32_t entries = place_map_take_first(&region->map, places->entries_units);
+	uint32_t sides;
+
+	if (entries == PLACE_NONE)
 		return false;
-	places->entries_offset = (uint64_t)places->entries_unit * UNIT_BYTES;
+	places->entries_offset = (uint64_t)entries * UNIT_BYTES;
 	if (places->sides_units == 0) {
 		places->sides_offset += places->entries_offset;
 	} else {
-		places->sides_unit = place_map_take_last(&region->map, places->sides_units);
-		if (places->sides_unit == PLACE_NONE) {
-			place_map_give(&region->map, places->entries_unit, places->entries_units);
+		sides = place_map_take_last(&region->map, places->sides_units);
+		if (sides == PLACE_NONE) {
+			place_map_give(&region->map, entries, places->entries_units);
 			return false;
 		}
-		places->sides_offset = (uint64_t)places->sides_unit * UNIT_BYTES;
+		places->sides_offset = (uint64_t)sides * UNIT_BYTES;
 	}
 	places->region = region;
 	region->users++;
@@ -167,7 +169,7 @@ static bool is_worth_keeping(const struct rnic_queue_memory *memory,
 	return memory->regions == region && region->next == NULL && region->bytes <= REGION_BYTES;
 }
 
-/* A region whose end the daemon does not hear of stays, for later queue pairs. */
+/* Keeps the region for later queue pairs where the daemon cannot be told of its end. */
 static void queue_region_remove(struct rnic_queue_memory *memory, struct rnic_queue_region *region)
 {
 	struct rnic_queue_region **link = &memory->regions;
@@ -188,9 +190,11 @@ void rnic_queue_places_give(struct rnic_queue_memory *memory, struct rnic_queue_
 
 	if (region == NULL)
 		return;
-	place_map_give(&region->map, places->entries_unit, places->entries_units);
+	place_map_give(&region->map, (uint32_t)(places->entries_offset / UNIT_BYTES),
+		       places->entries_units);
 	if (places->sides_units > 0)
-		place_map_give(&region->map, places->sides_unit, places->sides_units);
+		place_map_give(&region->map, (uint32_t)(places->sides_offset / UNIT_BYTES),
+			       places->sides_units);
 	*places = (struct rnic_queue_places){0};
 	if (--region->users == 0 && !is_worth_keeping(memory, region))
 		queue_region_remove(memory, region);

@@ -23,15 +23,13 @@ struct rnic_queue_memory {
 	struct rnic_queue_region *regions;
 };
 
-/* Where the queues of one queue pair lie, in units of their region (queue_memory.c). */
+/* Where the queues of one queue pair lie in their region, and how many units they take there. */
 struct rnic_queue_places {
 	struct rnic_queue_region *region; /* NULL: the queue pair has no queues */
-	uint32_t entries_unit;
-	uint32_t entries_units;
-	uint32_t sides_unit;
-	uint32_t sides_units; /* 0: the side areas lie among the units of the entries */
 	uint64_t entries_offset;
 	uint64_t sides_offset;
+	uint32_t entries_units; /* of UNIT_BYTES, see queue_memory.c */
+	uint32_t sides_units;	/* 0: the side areas lie among the units of the entries */
 };
 
 /*

@@ -12,13 +12,8 @@ static void queue_open(struct rnic_work_queue *queue, struct fake_session *fake,
 		       const struct rnic_queue_plan *plan, _Atomic uint32_t *producer,
 		       uint32_t depth, uint32_t max_sge)
 {
-	queue->shared_producer = producer;
-	queue->entries = fake->entries + plan->entries_offset;
-	queue->side = fake->sides + plan->side_offset;
-	queue->side_stride_bytes = plan->side_stride_bytes;
-	queue->mask = plan->slots - 1;
-	queue->depth = depth;
-	queue->max_sge = max_sge;
+	rnic_work_queue_init(queue, max_sge);
+	rnic_work_queue_place(queue, plan, fake->entries, fake->sides, producer, depth);
 }
 
 static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *capacities)
