@@ -3,6 +3,7 @@
 #include "native/daemon_link.h"
 
 #include "base/bits.h"
+#include "ctl/ctl_cm.h"
 #include "unit_test.h"
 
 #include <rnic/rnic.h>
@@ -10,10 +11,21 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static atomic_uint yields;
+
+/* Instead of the C library's. */
+int sched_yield(void)
+{
+	atomic_fetch_add(&yields, 1);
+	return 0;
+}
 
 enum answer {
 	ANSWER_SUCCESS,
@@ -176,7 +188,37 @@ static void test_answers(void **state)
 	}
 }
 
-/* A shortage in this process does not count as the daemon's death: the next call goes well. */
+static void serve_inside(void *daemon)
+{
+	assert_null(serve_one(daemon));
+}
+
+/* A yield would give the processor away for nothing. */
+static void test_a_device_inside_the_program_answers_without_a_yield(void **state)
+{
+	struct daemon daemon = {.answer = ANSWER_SUCCESS};
+	struct rnic_ctl_cm_channel_reply channel;
+	struct rnic_ctl_pd_reply pd;
+	struct rnic_link link;
+	int fd;
+
+	(void)state;
+	connect_pair(&link, &daemon);
+	link.serve = serve_inside;
+	link.serve_context = &daemon;
+	atomic_store(&yields, 0);
+	assert_int_equal(alloc_pd(&link, &pd), 0);
+	daemon.answer = ANSWER_DESCRIPTOR;
+	assert_int_equal(rnic_link_call_for_fd(
+				 &link, RNIC_CALL_TO_ASK(RNIC_CTL_CM_CREATE_CHANNEL, channel), &fd),
+			 0);
+	assert_int_equal(atomic_load(&yields), 0);
+	close(fd);
+	close(daemon.fd);
+	rnic_link_close(&link);
+	rnic_link_fini(&link);
+}
+
 /* What is dropped behind a refusal does not hide why there was one. */
 static void test_a_dropped_object_leaves_the_reason(void **state)
 {
@@ -201,6 +243,7 @@ static void test_a_dropped_object_leaves_the_reason(void **state)
 	rnic_link_fini(&link);
 }
 
+/* A shortage in this process does not count as the daemon's death: the next call goes well. */
 static void test_lacking_descriptors(void **state)
 {
 	struct daemon daemon = {.answer = ANSWER_DESCRIPTOR};
@@ -627,6 +670,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_a_device_inside_the_program_answers_without_a_yield),
 		cmocka_unit_test(test_a_dropped_object_leaves_the_reason),
 		cmocka_unit_test(test_lacking_descriptors),
 		cmocka_unit_test(test_passing_a_descriptor_that_is_none),
