@@ -19,9 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-
-#define RNICD_DEVICE_NICE (-10)
 
 /* The control plane has set the limits. */
 static void rnicd_device_prepare(void)
@@ -103,8 +100,6 @@ int main(int argc, char **argv)
 		return 1;
 	result = device_process_open(process, PROCESS_LINK_FD, &role);
 	if (result == 0) {
-		/* By now the process is the user's, so that only root gets more than its share. */
-		setpriority(PRIO_PROCESS, 0, RNICD_DEVICE_NICE);
 		result = rnicd_device_run(process);
 		device_process_close(process);
 	}
