@@ -204,15 +204,11 @@ static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-/*
- * Waking the loop costs the program that asks more time than the answer does. Where all devices are
- * inside programs, nobody but those programs needs the processors.
- */
+/* Waking the loop costs the program that asks more time than the answer does. */
 static bool loop_may_poll(const struct event_loop *loop, uint64_t now_ns)
 {
 	return loop->poll == POLL_ADAPTIVE && now_ns - loop->active_ns < LOOP_AWAKE_NS &&
-	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns) &&
-	       device_set_has_only_programs(&loop->control->backplane.devices);
+	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns);
 }
 
 /* Sleeps until something arrives or is due. */

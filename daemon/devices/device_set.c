@@ -469,24 +469,6 @@ struct card_objects device_set_objects(const struct device_set *set)
 	return objects;
 }
 
-bool device_set_has_only_programs(const struct device_set *set)
-{
-	const struct list *node;
-	bool has_program = false;
-
-	list_for_each (node, &set->processes) {
-		const struct device_child *process =
-			list_entry(node, const struct device_child, node);
-
-		if (process->references == 0)
-			continue;
-		if (!process->is_program)
-			return false;
-		has_program = true;
-	}
-	return has_program;
-}
-
 void device_set_end_idle(struct device_set *set)
 {
 	struct list *node;

@@ -134,9 +134,6 @@ void device_set_forget_viewer(struct device_set *set, uint32_t asker);
 const struct card_totals *device_set_totals(struct device_set *set);
 struct card_objects device_set_objects(const struct device_set *set);
 
-/* Whether there are clients, and each is its own device process. */
-bool device_set_has_only_programs(const struct device_set *set);
-
 /* Ends the processes that no client refers to. */
 void device_set_end_idle(struct device_set *set);
 

@@ -3,8 +3,11 @@
 #include "native/drop_in_calls.h"
 #include "native/refuse_null.h"
 #include "native/rnic_cm_objects.h"
+#include "native/rnic_wait.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -286,12 +289,20 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 	return 0;
 }
 
-/* Waits for an event, unless the program has made the descriptor non-blocking. */
+/*
+ * Waits for an event, awake at first, unless the program has made the descriptor non-blocking.
+ * Unlike poll(2), recv(2) goes on behind a signal handler with SA_RESTART, as a kernel's channel
+ * does.
+ */
 static int await_event(const struct rnic_cm_channel *channel)
 {
+	struct pollfd event = {.fd = channel->fd, .events = POLLIN};
+	ssize_t bytes;
 	uint8_t byte;
-	const ssize_t bytes = recv(channel->fd, &byte, sizeof(byte), MSG_PEEK);
 
+	if ((fcntl(channel->fd, F_GETFL) & O_NONBLOCK) == 0)
+		rnic_wait_awake(&event, 1);
+	bytes = recv(channel->fd, &byte, sizeof(byte), MSG_PEEK);
 	if (bytes < 0)
 		return -errno;
 	return bytes == 0 ? -EPIPE : 0;

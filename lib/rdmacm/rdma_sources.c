@@ -187,11 +187,13 @@ bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_sou
 /* -EAGAIN: the program does not want to wait. */
 static int await_sources(const struct rnic_cma_channel *channel)
 {
-	struct pollfd ready = {.fd = channel->public.fd, .events = POLLIN};
+	struct pollfd event = {.fd = channel->public.fd, .events = POLLIN};
+	int ready;
 
 	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0)
 		return -EAGAIN;
-	return poll(&ready, 1, -1) < 0 ? -errno : 0;
+	ready = rnic_native.wait_by_poll(&event, 1, -1);
+	return ready < 0 ? ready : 0;
 }
 
 /* -EAGAIN: the source has no event, or is not open. */

@@ -57,6 +57,7 @@ struct ibv_qp_attr;
 	X(context_check)                                                                           \
 	X(context_loss_fd)                                                                         \
 	X(fork_list_add)                                                                           \
+	X(wait_by_poll)                                                                            \
 	X(wait_for_end_of_process)                                                                 \
 	X(wait_in_device)                                                                          \
 	X(wait_now_ns)

@@ -103,24 +103,6 @@ static void test_start_of_a_program(void **state)
 	device_set_release(process);
 }
 
-static void test_clients_that_are_programs_only(void **state)
-{
-	struct device_child *served, *own;
-
-	(void)state;
-	assert_false(device_set_has_only_programs(&fixture->set));
-	own = programs_serve();
-	assert_true(device_set_has_only_programs(&fixture->set));
-	programs_hang_up();
-	fixture_await(own, DEVICE_CHILD_DEAD);
-	device_set_release(own);
-	assert_false(device_set_has_only_programs(&fixture->set));
-	served = fixture_serve(FIXTURE_UID);
-	assert_false(device_set_has_only_programs(&fixture->set));
-	device_set_release(served);
-	assert_false(device_set_has_only_programs(&fixture->set));
-}
-
 /* The closed link says that the program holds nothing of the lane; the program goes on. */
 static void test_a_program_that_closes_its_device(void **state)
 {
@@ -233,13 +215,9 @@ static void test_no_lane_for_a_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_start_of_a_program),
-		TEST(test_a_program_that_closes_its_device),
-		TEST(test_clients_that_are_programs_only),
-		TEST(test_a_program_that_is_killed),
-		TEST(test_a_program_that_breaks_the_protocol),
-		TEST(test_others_of_the_user),
-		TEST(test_refusals),
+		TEST(test_start_of_a_program),	     TEST(test_a_program_that_closes_its_device),
+		TEST(test_a_program_that_is_killed), TEST(test_a_program_that_breaks_the_protocol),
+		TEST(test_others_of_the_user),	     TEST(test_refusals),
 		TEST(test_no_lane_for_a_program),
 	};
 
