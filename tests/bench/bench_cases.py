@@ -35,9 +35,11 @@ SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", 
 class Bench:
     """The two hosts and how long one run shall last."""
 
-    def __init__(self, left, right, baseline, seconds, lossy=None):
-        """`lossy`: the same on a link that loses packets."""
+    def __init__(self, left, right, baseline, seconds, lossy=None, own=None):
+        """`lossy`: the same on a link that loses packets; `own`: with daemons of an ordinary user,
+        where such a user can have some."""
         self.lossy = lossy
+        self.own = own
         self.left = left
         self.right = right
         self.hosts = (left, right)

@@ -8,8 +8,9 @@ import os
 import subprocess
 import time
 
-from bench_cases import PERFTEST_PORT, Perftest, json_of
+from bench_cases import PERFTEST_PORT, VERBS, Perftest, json_of
 from bench_host import READY_S, Absent, RunFailed, as_user, memory_kib_of
+from table import USER_CASES, user_names
 
 USERS = (31001, 31002)  # nobody has an account for them
 DEVICE_IDLE_S = 10      # a device process without clients must end in that time
@@ -27,11 +28,23 @@ def require_users(bench):
 
 
 class OrdinaryUser(Perftest):
-    """A program of an ordinary user on root's daemons."""
+    """The program of another case, by an ordinary user on root's daemons."""
+
+    def __init__(self, case):
+        super().__init__(case.program, case.size, case.qps, case.arguments, uid=USERS[0])
 
     def run(self, bench):
         require_users(bench)
         return super().run(bench)
+
+
+class OnOwnDaemons(OrdinaryUser):
+    """The same on daemons of that user."""
+
+    def run(self, bench):
+        if bench.own is None:
+            raise Absent("an ordinary user cannot execute rnicd of this build")
+        return super().run(bench.own)
 
 
 class TwoUsers:
@@ -123,6 +136,8 @@ def device_process_kib(bench):
 
 
 FAMILY = {
-    "user_write_64k": OrdinaryUser("ib_write_bw", 65536, uid=USERS[0]),
+    # On both kinds of daemons directly after one another, for the machine's speed drifts.
+    **{name: kind(VERBS[case]) for case in USER_CASES
+       for name, kind in zip(user_names(case), (OrdinaryUser, OnOwnDaemons))},
     "two_users_64k": TwoUsers("ib_write_bw", 65536),
 }

@@ -4,6 +4,7 @@
 
     measure.py --build DIR --hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID
                --lossy-hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID
+               [--own-hosts NAMESPACE,ADDRESS,SOCKET,PID NAMESPACE,ADDRESS,SOCKET,PID]
                [--rounds N] [--seconds S] [--qps N] [--only REGEX] --output FILE
 
 Rounds hold every case once, so that a machine whose speed drifts is as unfair to one as to the
@@ -24,15 +25,15 @@ from bench_family import FAMILY, device_process_kib, idle_family_kib, run_first_
 from bench_host import Absent, Host, RunFailed
 from bench_qps import ONCE, QPS
 from bench_ucx import UCX
-from table import DIRECT_CASES, direct_name, names_of_rows
+from table import DIRECT_CASES, ROWS, direct_name, names_of_rows
 
 OBJECTS = {**VERBS, **QPS, **UCX, **FAMILY}
 OBJECTS.update({direct_name(name): OBJECTS[name].on_path("direct") for name in DIRECT_CASES})
 CASES = {**BASELINES, **{name: case.run for name, case in OBJECTS.items()},
          "first_completion": run_first_completion}
-# Only the daemons' system calls are counted. On the direct path the daemons move no data.
-COUNTED = {name: case for name, case in OBJECTS.items()
-           if hasattr(case, "count_system_calls") and getattr(case, "path", "shared") == "shared"}
+# Only the daemons' system calls are counted, of the cases that have a row. On the direct path the
+# daemons move no data.
+COUNTED = {row[0]: OBJECTS[row[0]] for row in ROWS}
 ALL = (*ORDER, *FAMILY, "first_completion")
 
 
@@ -41,6 +42,7 @@ def parse_arguments():
     parser.add_argument("--build", required=True)
     parser.add_argument("--hosts", nargs=2, required=True)
     parser.add_argument("--lossy-hosts", nargs=2, required=True)
+    parser.add_argument("--own-hosts", nargs=2, help="with daemons of an ordinary user")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--qps", type=int, default=64, help="QPs to measure memory with")
@@ -119,9 +121,12 @@ def bench_of(arguments):
         namespace, address, socket, pid = text.split(",")
         return Host(namespace, address, socket, int(pid), arguments.build)
 
+    def pair(texts, **others):
+        return Bench(*map(host, texts), baseline, arguments.seconds, **others)
+
     baseline = pathlib.Path(arguments.build) / "tests/udp_baseline"
-    lossy = Bench(*map(host, arguments.lossy_hosts), baseline, arguments.seconds)
-    return Bench(*map(host, arguments.hosts), baseline, arguments.seconds, lossy)
+    own = pair(arguments.own_hosts) if arguments.own_hosts else None
+    return pair(arguments.hosts, lossy=pair(arguments.lossy_hosts), own=own)
 
 
 def main():

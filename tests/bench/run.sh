@@ -4,8 +4,8 @@
 # tests/bench/run.sh [--quick] [--rounds N] [--only REGEX] [--json FILE] [--build DIR]: prints one
 # table of what the RNIC does, beside what TCP and plain UDP do in the same minutes on the same
 # machine. It makes two network namespaces joined by a veth (MTU 9000), an rnicd in each, the same
-# once more with daemons that lose packets, and removes all of it again. The columns of the direct
-# path have no numbers with -DRNIC_DIRECT=OFF.
+# once more with daemons that lose packets, and with daemons of an ordinary user, and removes all of
+# it again. The columns of the direct path have no numbers with -DRNIC_DIRECT=OFF.
 #
 #   --quick      a fraction of a second for each number, one round: for a check that it works
 #   --rounds N   how often everything is measured (3)
@@ -73,6 +73,9 @@ chmod 755 "$work" # programs of ordinary users connect to the sockets in it
 left=rnicbench-l$$
 right=rnicbench-r$$
 daemons=()
+sockets=() # of the daemons
+as_user=() # the words before an rnicd that make it a user's
+own_hosts=()
 
 cleanup() {
 	trap - EXIT
@@ -112,8 +115,10 @@ set_up_link() {
 
 # start_daemon NAMESPACE NETDEV SOCKET [OPTION...]
 start_daemon() {
-	ip netns exec "$1" "$build/bin/rnicd" --netdev "$2" --socket "$3" "${@:4}" >"$3.log" 2>&1 &
+	ip netns exec "$1" "${as_user[@]}" "$build/bin/rnicd" --netdev "$2" --socket "$3" "${@:4}" \
+		>"$3.log" 2>&1 &
 	daemons+=($!)
+	sockets+=("$3")
 }
 
 # wait_for_daemon PID SOCKET: until it answers, or is gone, or a good while is over.
@@ -133,15 +138,28 @@ start_daemon "$left" bench0 "$work/left"
 start_daemon "$right" bench0 "$work/right"
 start_daemon "$left" bench1 "$work/lossy-left" --fault drop=1%,seed=1
 start_daemon "$right" bench1 "$work/lossy-right" --fault drop=1%,seed=2
-wait_for_daemon "${daemons[0]}" "$work/left"
-wait_for_daemon "${daemons[1]}" "$work/right"
-wait_for_daemon "${daemons[2]}" "$work/lossy-left"
-wait_for_daemon "${daemons[3]}" "$work/lossy-right"
+
+# The first of USERS in bench_family.py.
+own_user=(setpriv --reuid 31001 --regid 31001 --clear-groups)
+if "${own_user[@]}" test -x "$build/bin/rnicd"; then
+	own=$work/own
+	install -d -o 31001 -g 31001 "$own"
+	set_up_link bench2 203.0.113.1 203.0.113.2
+	as_user=(env "XDG_RUNTIME_DIR=$own" "${own_user[@]}")
+	start_daemon "$left" bench2 "$own/left"
+	start_daemon "$right" bench2 "$own/right"
+	own_hosts=(--own-hosts "$left,203.0.113.1,$own/left,${daemons[4]}"
+		"$right,203.0.113.2,$own/right,${daemons[5]}")
+fi
+for number in "${!daemons[@]}"; do
+	wait_for_daemon "${daemons[number]}" "${sockets[number]}"
+done
 
 export PYTHONDONTWRITEBYTECODE=1
 python3 "$here/measure.py" --build "$build" --rounds "$rounds" --seconds "$seconds" --qps "$qps" \
 	--output "$work/samples" --hosts "$left,192.0.2.1,$work/left,${daemons[0]}" \
 	"$right,192.0.2.2,$work/right,${daemons[1]}" \
 	--lossy-hosts "$left,198.51.100.1,$work/lossy-left,${daemons[2]}" \
-	"$right,198.51.100.2,$work/lossy-right,${daemons[3]}" ${only:+--only "$only"}
+	"$right,198.51.100.2,$work/lossy-right,${daemons[3]}" "${own_hosts[@]}" \
+	${only:+--only "$only"}
 python3 "$here/table.py" "$work/samples" ${json:+--json "$json"}

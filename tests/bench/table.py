@@ -60,6 +60,14 @@ DIRECT_CASES = ("write_64k", "write_1m", "read_64k", "send_64k", "write_64k_loca
                 "connect", "connect_many", "connect_local", "connect_local_many",
                 "rpc_ud_lat", "rpc_rc_lat", "rpc_ud_rate", "rpc_rc_rate",
                 "qps_1", "qps_100", "qps_1000", "qps_10000")
+# The cases that an ordinary user runs on root's daemons and on their own, by what is compared, with
+# their names for people.
+USER_SHARES = (
+    ("gbit_per_s", (("write_64k", "64 KiB write"), ("read_64k", "read"), ("send_64k", "send"))),
+    ("messages_per_s", (("write_rate", "8 B rate"),)),
+    ("us", (("send_lat", "send_lat"), ("write_lat", "write_lat"))),
+)
+USER_CASES = tuple(case for _, cases in USER_SHARES for case, _ in cases)
 # What a case is compared with over TCP.
 TCP_CASES = {
     "write_64k": "tcp", "write_1m": "tcp", "read_64k": "tcp", "send_64k": "tcp",
@@ -271,6 +279,22 @@ def two_users_text(samples):
             f"{samples.median('user_write_64k', 'gbit_per_s'):.1f} Gb/s)")
 
 
+def user_names(case):
+    """The names of the case by an ordinary user: on root's daemons, and on daemons of that user."""
+    return f"user_{case}", f"own_{case}"
+
+
+def user_share(samples, case, value):
+    """How fast the case is on root's daemons, as a share of how fast it is on the user's own."""
+    roots, own = (samples.median(name, value) for name in user_names(case))
+    return own / roots if value in PERCENTILES else roots / own
+
+
+def user_shares_text(samples):
+    return "; ".join(", ".join(f"{label} {user_share(samples, case, value):.2f}"
+                               for case, label in cases) for value, cases in USER_SHARES)
+
+
 def first_completion_text(samples):
     ms = lambda name: samples.median("first_completion", name)
     return (f"{ms('no_daemon_ms'):.1f} ms without a daemon, {ms('daemon_ms'):.1f} ms with one, the "
@@ -304,6 +328,8 @@ def qp_memory_text(samples):
 # label, what must be measured, one cell that says all
 SENTENCES = (
     ("... of two users at once", ("two_users_64k", "user_write_64k"), two_users_text),
+    ("ordinary users on root's daemons, of what they get on their own",
+     tuple(name for case in USER_CASES for name in user_names(case)), user_shares_text),
     ("CPU time of an 8 B WRITE", QP_CASES, cost_text),
     ("... on the direct path", tuple(map(direct_name, QP_CASES)), direct_cost_text),
     ("start of `rnic-run` to the first completion", ("first_completion",), first_completion_text),
@@ -396,7 +422,9 @@ def notes(result):
             "that n processes share as 1/n. On the direct path the device runs inside the "
             "programs, and each takes its turns in its own threads; what it is compared with is "
             "the same. Messages per core are those that one core at each end makes in a second, by "
-            "the CPU time of both ends.")
+            "the CPU time of both ends. What ordinary users get on root's daemons is a share of "
+            "what the same program gets on daemons of the same user, right after: a share of 1 is "
+            "as fast, and less than 1 is slower, also for latencies.")
 
 
 def main(words=None):

@@ -13,6 +13,7 @@ import unittest
 
 import table
 from bench_cases import Perftest, parse_perf
+from bench_family import FAMILY
 from bench_host import RunFailed
 from bench_ucx import TagLatency
 from table import names_of_rows
@@ -80,6 +81,17 @@ def whole_result():
         "rpc_tcp_lat": [{"us": 25.0, "p99_us": 30.0, "calls_per_s": 30000.0}],
         "rpc_tcp_rate": [{"us": 250.0, "calls_per_s": 160000.0}],
         "two_users_64k": [{"gbit_per_s": 24.0, "smaller_share": 0.48}],
+        "user_read_64k": [{"gbit_per_s": 30.0}],
+        "user_send_64k": [{"gbit_per_s": 15.0}],
+        "user_write_rate": [{"messages_per_s": 4.5e5}],
+        "user_send_lat": [{"us": 40.0}],
+        "user_write_lat": [{"us": 25.0}],
+        "own_write_64k": [{"gbit_per_s": speed} for speed in (20.0, 50.0, 25.0)],
+        "own_read_64k": [{"gbit_per_s": 24.0}],
+        "own_send_64k": [{"gbit_per_s": 20.0}],
+        "own_write_rate": [{"messages_per_s": 5e5}],
+        "own_send_lat": [{"us": us} for us in (30.0, 10.0, 90.0)],
+        "own_write_lat": [{"us": 27.5}],
         "first_completion": [{"no_daemon_ms": 30.0, "daemon_ms": 8.0, "next_ms": 5.0}],
         "tcp": [{"gbit_per_s": 16.0, "cpu_s_per_gib": 0.75}],
         "udp_gso": [{"gbit_per_s": 40.0}],
@@ -239,6 +251,27 @@ class TableTest(unittest.TestCase):
         self.assertEqual(row_of(output, "first completion")[1],
                          "30.0 ms without a daemon, 8.0 ms with one, the next program 5.0 ms")
         self.assertIn("(1.0 MiB its share)", row_of(output, "its device process")[1])
+
+    def test_users_get_a_share_of_what_their_own_daemons_give(self):
+        label = "of what they get on their own"
+        result = whole_result()
+        self.assertEqual(row_of(run_table(result).stdout, label)[1],
+                         "64 KiB write 0.80, read 1.25, send 0.75; 8 B rate 0.90; "
+                         "send_lat 0.75, write_lat 1.10")
+        for case in table.USER_CASES:
+            name = table.user_names(case)[1]
+            del result["samples"][name]
+            result["absent"][name] = "no daemons of users"
+        done = run_table(result)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(row_of(done.stdout, label)[1], "–")
+        self.assertEqual(done.stdout.count("no daemons of users"), 1)
+
+    def test_users_run_on_both_kinds_of_daemons_in_turn(self):
+        names = list(FAMILY)
+        for case in table.USER_CASES:
+            roots, own = table.user_names(case)
+            self.assertEqual(names.index(own), names.index(roots) + 1)
 
     def test_what_is_not_here_is_no_missing_number(self):
         result = whole_result()
