@@ -204,11 +204,15 @@ static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-/* Waking the loop costs the program that asks more time than the answer does. */
+/*
+ * Waking the loop costs the program that asks more time than the answer does. Without clients the
+ * loop sleeps, which is where it ends when it is idle.
+ */
 static bool loop_may_poll(const struct event_loop *loop, uint64_t now_ns)
 {
 	return loop->poll == POLL_ADAPTIVE && now_ns - loop->active_ns < LOOP_AWAKE_NS &&
-	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns);
+	       rnic_yield_backoff_is_returned(&loop->backoff, now_ns) &&
+	       control_plane_has_clients(loop->control);
 }
 
 /* Sleeps until something arrives or is due. */

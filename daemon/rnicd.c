@@ -26,7 +26,7 @@
 /*
  * Of two threads that poll and yield on one core, the kernel runs each in proportion to its weight:
  * at -5 the daemon looks three times before a program looks again, at -10 nine times. Beside
- * programs that compute, a daemon without priority moves half as much.
+ * programs that compute, a daemon at 0 moves half of what one at -10 moves.
  */
 #define RNICD_NICE (-5)
 
@@ -55,7 +55,8 @@ static void rnicd_raise_limits(void)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	heap_limit_mappings(LIMIT_HEAP_MAPPINGS);
-	setpriority(PRIO_PROCESS, 0, RNICD_NICE);
+	if (getpriority(PRIO_PROCESS, 0) > RNICD_NICE)
+		setpriority(PRIO_PROCESS, 0, RNICD_NICE);
 }
 
 /*

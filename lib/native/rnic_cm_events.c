@@ -290,22 +290,20 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 }
 
 /*
- * Waits for an event, awake at first, unless the program has made the descriptor non-blocking.
- * Unlike poll(2), recv(2) goes on behind a signal handler with SA_RESTART, as a kernel's channel
- * does.
+ * Waits for an event, awake at first, unless the program has made the descriptor non-blocking. A
+ * signal that comes while the thread is awake does not end the wait. Unlike poll(2), recv(2) goes
+ * on behind a handler with SA_RESTART, as a read of the kernel's channel does.
  */
 static int await_event(const struct rnic_cm_channel *channel)
 {
 	struct pollfd event = {.fd = channel->fd, .events = POLLIN};
-	ssize_t bytes;
 	uint8_t byte;
 
-	if ((fcntl(channel->fd, F_GETFL) & O_NONBLOCK) == 0)
-		rnic_wait_awake(&event, 1);
-	bytes = recv(channel->fd, &byte, sizeof(byte), MSG_PEEK);
-	if (bytes < 0)
-		return -errno;
-	return bytes == 0 ? -EPIPE : 0;
+	if ((fcntl(channel->fd, F_GETFL) & O_NONBLOCK) != 0)
+		return -EAGAIN;
+	if (rnic_wait_awake(&event, 1) > 0)
+		return 0;
+	return recv(channel->fd, &byte, sizeof(byte), MSG_PEEK) < 0 ? -errno : 0;
 }
 
 void rnic_wait_for_end_of_process(void)

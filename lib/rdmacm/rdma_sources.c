@@ -188,12 +188,12 @@ bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_sou
 static int await_sources(const struct rnic_cma_channel *channel)
 {
 	struct pollfd event = {.fd = channel->public.fd, .events = POLLIN};
-	int ready;
 
 	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0)
 		return -EAGAIN;
-	ready = rnic_native.wait_by_poll(&event, 1, -1);
-	return ready < 0 ? ready : 0;
+	if (rnic_native.wait_awake(&event, 1) > 0)
+		return 0;
+	return poll(&event, 1, -1) < 0 ? -errno : 0;
 }
 
 /* -EAGAIN: the source has no event, or is not open. */

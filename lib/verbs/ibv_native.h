@@ -4,7 +4,7 @@
  * code once. librdmacm calls nothing else of that code, and uses the native context of a context of
  * libibverbs.
  *
- * The symbol's version node is RNIC_PRIVATE_3. The number rises with every change of the table. The
+ * The symbol's version node is RNIC_PRIVATE_4. The number rises with every change of the table. The
  * loader then refuses a pair of libraries that do not belong together and names the node, also
  * where it finds another vendor's libibverbs. `bytes` is for builds in between.
  */
@@ -57,7 +57,7 @@ struct ibv_qp_attr;
 	X(context_check)                                                                           \
 	X(context_loss_fd)                                                                         \
 	X(fork_list_add)                                                                           \
-	X(wait_by_poll)                                                                            \
+	X(wait_awake)                                                                              \
 	X(wait_for_end_of_process)                                                                 \
 	X(wait_in_device)                                                                          \
 	X(wait_now_ns)

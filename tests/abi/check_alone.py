@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 SKIP = 77
-NODE = "RNIC_PRIVATE_3"
+NODE = "RNIC_PRIVATE_4"
 
 LOADER = """
 import _ctypes, ctypes, os, sys

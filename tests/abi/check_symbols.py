@@ -18,7 +18,7 @@ FIRST_VERSION = "IBVERBS_1.0"
 LEFT_OUT = {"ibv_register_driver@IBVERBS_1.1"}
 
 # What our librdmacm.so.1 gets from our libibverbs.so.1.
-OWN = {"libibverbs.so.1": {"rnic_native@RNIC_PRIVATE_3"}}
+OWN = {"libibverbs.so.1": {"rnic_native@RNIC_PRIVATE_4"}}
 
 
 def run(*command):

@@ -141,7 +141,7 @@ start_daemon "$right" bench1 "$work/lossy-right" --fault drop=1%,seed=2
 
 # The first of USERS in bench_family.py.
 own_user=(setpriv --reuid 31001 --regid 31001 --clear-groups)
-if "${own_user[@]}" test -x "$build/bin/rnicd"; then
+if "${own_user[@]}" test -x "$build/bin/rnicd" -a -x "$build/libexec/rnicd-device"; then
 	own=$work/own
 	install -d -o 31001 -g 31001 "$own"
 	set_up_link bench2 203.0.113.1 203.0.113.2

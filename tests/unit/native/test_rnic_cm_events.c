@@ -7,8 +7,11 @@
 #include "unit_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const struct rnic_qp_capacities capacities = {
@@ -220,6 +223,21 @@ static void tell(struct bench *bench, uint32_t type, uint32_t slot, uint32_t is_
 	assert_int_equal(send(bench->events[1], &event, sizeof(event), 0), sizeof(event));
 }
 
+static struct bench *told_at_yield; /* of an event that comes during the next yield; NULL: none */
+static int yields;
+
+/* Instead of the C library's. */
+int sched_yield(void)
+{
+	struct bench *bench = told_at_yield;
+
+	yields++;
+	told_at_yield = NULL;
+	if (bench != NULL)
+		tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	return 0;
+}
+
 static void expect_event(struct bench *bench, struct rnic_cm_id *id, uint32_t type)
 {
 	struct rnic_cm_event event;
@@ -236,6 +254,24 @@ static bool looks_ready(const struct bench *bench)
 	uint8_t byte;
 
 	return recv(bench->events[0], &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* A program that waits meets the event awake; one that does not want to wait does not. */
+static void test_waits_are_awake_at_first(void **state)
+{
+	const struct timeval limit = {.tv_sec = 2}; /* of a wait that would not end */
+	struct bench *bench = *state;
+	struct rnic_cm_event event;
+
+	assert_int_equal(
+		setsockopt(bench->events[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	yields = 0;
+	told_at_yield = bench;
+	expect_event(bench, bench->first, RNIC_CM_ADDR_RESOLVED);
+	assert_int_equal(yields, 1);
+	assert_int_equal(fcntl(bench->events[0], F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), -EAGAIN);
+	assert_int_equal(yields, 1);
 }
 
 /* Taking an event needs no request. */
@@ -389,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cancelled_while_waiting),
 		cmocka_unit_test(test_destroyed_while_waiting),
+		cmocka_unit_test_setup_teardown(test_waits_are_awake_at_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_events_are_taken_from_the_socket, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_the_last_event_asks_for_others, set_up,

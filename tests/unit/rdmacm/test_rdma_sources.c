@@ -3,6 +3,7 @@
 #include "rdmacm/rdma_sources.h"
 #include "unit_test.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@ static struct {
 	struct rnic_context contexts[PLAYED_DEVICES];
 	struct rnic_cma_device devices[PLAYED_DEVICES];
 	struct rnic_cma_channel channel;
+	int waits; /* that were awake */
 } world;
 
 /* --- what is played -------------------------------------------------------------------------- */
@@ -73,6 +75,16 @@ static int play_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event 
 	return 0;
 }
 
+static void tell(uint32_t device, uint8_t type);
+
+/* The event of device 0 comes meanwhile. */
+static int play_wait_awake(struct pollfd *descriptors, unsigned count)
+{
+	world.waits++;
+	tell(0, RNIC_CM_ESTABLISHED);
+	return poll(descriptors, count, 0);
+}
+
 const struct rnic_native_table rnic_native = {
 	.context_check = play_check,
 	.context_loss_fd = play_loss_fd,
@@ -80,6 +92,7 @@ const struct rnic_native_table rnic_native = {
 	.cm_destroy_channel = play_destroy_channel,
 	.cm_channel_fd = play_channel_fd,
 	.cm_get_event = play_get_event,
+	.wait_awake = play_wait_awake,
 };
 
 int rnic_cma_devices_get(struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX], uint32_t *count)
@@ -199,6 +212,21 @@ static void test_loss_of_an_open_source(void **state)
 	expect_event(1, RNIC_CM_DISCONNECTED);
 }
 
+static void test_waits_are_awake_at_first(void **state)
+{
+	const int fd = world.channel.public.fd;
+	struct rnic_cma_source *source;
+	struct rnic_cm_event event;
+
+	(void)state;
+	open_source(0);
+	expect_event(0, RNIC_CM_ESTABLISHED);
+	assert_int_equal(world.waits, 1);
+	assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+	assert_int_equal(rnic_cma_sources_take(&world.channel, &event, &source), -EAGAIN);
+	assert_int_equal(world.waits, 1);
+}
+
 /* The child leaves the sources, which are lost to it, and closes the channel. */
 static void test_child_of_fork(void **state)
 {
@@ -229,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_losses_without_identifiers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_loss_of_an_open_source, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waits_are_awake_at_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_child_of_fork, set_up, tear_down),
 	};
 
