@@ -420,11 +420,11 @@ def notes(result):
             "at each end, by two programs over librdmacm. A daemon is rnicd with its device "
             "processes; the share of its memory is the proportional set size, which counts a page "
             "that n processes share as 1/n, with six daemons in all. On the direct path the device "
-            "runs inside the programs, and each takes its turns in its own threads; what it is compared with is "
-            "the same. Messages per core are those that one core at each end makes in a second, by "
-            "the CPU time of both ends. What ordinary users get on root's daemons is a share of "
-            "what the same program gets on daemons of the same user, right after: a share of 1 is "
-            "as fast, and less than 1 is slower, also for latencies.")
+            "runs inside the programs, and each takes its turns in its own threads; what it is "
+            "compared with is the same. Messages per core are those that one core at each end "
+            "makes in a second, by the CPU time of both ends. What ordinary users get on root's "
+            "daemons is a share of what the same program gets on daemons of the same user, right "
+            "after: a share of 1 is as fast, and less than 1 is slower, also for latencies.")
 
 
 def main(words=None):
