@@ -215,6 +215,8 @@ device_is_confined() {
 	check "confined: no capability" test "$(status_of "$device" CapEff)" = 0000000000000000
 	check "confined: no new privileges" test "$(status_of "$device" NoNewPrivs)" = 1
 	check "confined: a filter of system calls" test "$(status_of "$device" Seccomp)" = 2
+	check "confined: no priority over programs" \
+		test "$(ps -o ni= -p "$device" | tr -d ' ')" = 0
 	check "confined: not dumpable" test "$(stat -c %u "/proc/$device/fd")" = 0
 	check "confined: the kernel prefers it for killing" \
 		test "$(oom_score "$device")" -gt "$(oom_score "${side_pid[0]}")"
