@@ -5,6 +5,7 @@
 #include "base/yield_backoff.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 
@@ -54,8 +55,12 @@ static int look_by_poll(void *context)
 int rnic_wait_awake(struct pollfd *descriptors, unsigned count)
 {
 	struct poll_look look = {.descriptors = descriptors, .count = count};
+	int cancellation, ready;
 
-	return rnic_wait_awake_for(look_by_poll, &look);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+	ready = rnic_wait_awake_for(look_by_poll, &look);
+	pthread_setcancelstate(cancellation, NULL);
+	return ready;
 }
 
 int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms)
