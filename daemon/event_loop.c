@@ -205,8 +205,8 @@ static uint64_t loop_idle_deadline_ns(struct event_loop *loop, uint64_t now_ns)
 }
 
 /*
- * Waking the loop costs the program that asks more time than the answer does. Without clients the
- * loop sleeps, which is where it ends when it is idle.
+ * A program that asks a sleeping loop waits longer for the loop to wake than for the answer. A loop
+ * without clients sleeps, because only loop_sleep() ends an idle daemon.
  */
 static bool loop_may_poll(const struct event_loop *loop, uint64_t now_ns)
 {

@@ -24,9 +24,10 @@
 #include <unistd.h>
 
 /*
- * Of two threads that poll and yield on one core, the kernel runs each in proportion to its weight:
- * at -5 the daemon looks three times before a program looks again, at -10 nine times. Beside
- * programs that compute, a daemon at 0 moves half of what one at -10 moves.
+ * The kernel divides a core among threads that yield by their weights. A daemon at -5 looks three
+ * times before a program on the same core looks once, a daemon at -10 nine times. Beside programs
+ * that compute, a daemon at 0 moves half of the bytes that a daemon at -10 moves. The systemd unit
+ * sets the same priority.
  */
 #define RNICD_NICE (-5)
 

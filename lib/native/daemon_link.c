@@ -358,8 +358,8 @@ static int wait_for_reply(const struct rnic_link *link)
 }
 
 /*
- * Waits for a reply without descriptors and receives it. A device that runs inside the call has
- * answered by now.
+ * Waits for a reply without descriptors and receives it. A device inside the program has mostly
+ * answered by now: the first look finds that answer without a yield.
  */
 static int await_reply(const struct rnic_link *link, struct message *message)
 {

@@ -291,8 +291,9 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 
 /*
  * Waits for an event, awake at first, unless the program has made the descriptor non-blocking. A
- * signal that comes while the thread is awake does not end the wait. Unlike poll(2), recv(2) goes
- * on behind a handler with SA_RESTART, as a read of the kernel's channel does.
+ * signal that comes while the thread is awake does not end the wait. The sleep is in recv(2):
+ * behind a handler with SA_RESTART recv(2) continues, as a wait at the kernel's channel does, and
+ * poll(2) does not.
  */
 static int await_event(const struct rnic_cm_channel *channel)
 {

@@ -18,8 +18,8 @@ uint64_t rnic_wait_now_ns(void);
 
 /*
  * Looks at the descriptors for some microseconds, as poll(2) does. Returns what poll(2) returns, 0
- * also when it is better to sleep at once. No cancellation point: a thread is cancelled in the
- * sleep that follows.
+ * also when it is better to sleep at once. This is no cancellation point: the sleep that follows is
+ * one.
  */
 int rnic_wait_awake(struct pollfd *descriptors, unsigned count);
 

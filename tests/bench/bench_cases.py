@@ -36,8 +36,8 @@ class Bench:
     """The two hosts and how long one run shall last."""
 
     def __init__(self, left, right, baseline, seconds, lossy=None, own=None):
-        """`lossy`: the same on a link that loses packets; `own`: with daemons of an ordinary user,
-        where such a user can have some."""
+        """`lossy`: the same on a link that loses packets. `own`: the same with daemons of an
+        ordinary user; None where an ordinary user cannot start daemons."""
         self.lossy = lossy
         self.own = own
         self.left = left

@@ -74,7 +74,7 @@ left=rnicbench-l$$
 right=rnicbench-r$$
 daemons=()
 sockets=() # of the daemons
-as_user=() # the words before an rnicd that make it a user's
+as_user=() # the command before rnicd that makes the daemon an ordinary user's
 own_hosts=()
 
 cleanup() {

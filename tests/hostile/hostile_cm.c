@@ -43,10 +43,7 @@ static void close_client(struct cm_client *client)
 static int32_t ask(const struct cm_client *client, uint16_t operation, const void *request,
 		   size_t bytes)
 {
-	struct hostile_reply reply;
-
-	assert_true(hostile_call(client->base.control_fd, operation, request, bytes, &reply));
-	return reply.header.status;
+	return hostile_answer(client->base.control_fd, operation, request, bytes, NULL, 0);
 }
 
 static struct rnic_handle create_id(const struct cm_client *client, uint32_t port_space,

@@ -57,31 +57,21 @@ static int32_t import(const struct hostile_client *client, int file)
 static int32_t import_pd(const struct hostile_client *client, uint32_t name, struct rnic_handle *pd)
 {
 	const struct rnic_ctl_import_pd request = {.name = name};
-	struct hostile_reply reply;
 
-	assert_true(
-		hostile_call(client->fd, RNIC_CTL_IMPORT_PD, &request, sizeof(request), &reply));
-	if (reply.header.status == 0)
-		memcpy(pd, reply.payload, sizeof(*pd));
-	return reply.header.status;
+	return hostile_answer(client->fd, RNIC_CTL_IMPORT_PD, &request, sizeof(request), pd,
+			      sizeof(*pd));
 }
 
 static int32_t import_mr(const struct hostile_client *client, struct rnic_handle pd, uint32_t name)
 {
 	const struct rnic_ctl_import_mr request = {.pd = pd, .name = name};
-	struct hostile_reply reply;
 
-	assert_true(
-		hostile_call(client->fd, RNIC_CTL_IMPORT_MR, &request, sizeof(request), &reply));
-	return reply.header.status;
+	return hostile_answer(client->fd, RNIC_CTL_IMPORT_MR, &request, sizeof(request), NULL, 0);
 }
 
 static int32_t dealloc_pd(const struct hostile_client *client, struct rnic_handle pd)
 {
-	struct hostile_reply reply;
-
-	assert_true(hostile_call(client->fd, RNIC_CTL_DEALLOC_PD, &pd, sizeof(pd), &reply));
-	return reply.header.status;
+	return hostile_answer(client->fd, RNIC_CTL_DEALLOC_PD, &pd, sizeof(pd), NULL, 0);
 }
 
 /* A region of no memory in the PD. */

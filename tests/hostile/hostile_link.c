@@ -249,6 +249,17 @@ void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
 	assert_int_equal(reply->header.status, 0);
 }
 
+int32_t hostile_answer(int fd, uint16_t operation, const void *request, size_t bytes, void *answer,
+		       size_t answer_bytes)
+{
+	struct hostile_reply reply;
+
+	assert_true(hostile_call(fd, operation, request, bytes, &reply));
+	if (reply.header.status == 0 && answer_bytes > 0)
+		memcpy(answer, reply.payload, answer_bytes);
+	return reply.header.status;
+}
+
 static void *map_fd(int fd, size_t bytes, int protection)
 {
 	void *address = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
@@ -503,17 +514,6 @@ int hostile_connect_as_administrator(const struct hostile_daemon *daemon)
 
 	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
 	return fd;
-}
-
-int32_t hostile_answer(const struct hostile_client *client, uint16_t operation, const void *request,
-		       size_t bytes, void *answer, size_t answer_bytes)
-{
-	struct hostile_reply reply;
-
-	assert_true(hostile_call(client->fd, operation, request, bytes, &reply));
-	if (reply.header.status == 0 && answer_bytes > 0)
-		memcpy(answer, reply.payload, answer_bytes);
-	return reply.header.status;
 }
 
 void hostile_wait_owned(const struct hostile_daemon *daemon, uint32_t clients, uint32_t qps,

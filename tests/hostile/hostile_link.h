@@ -76,7 +76,14 @@ bool hostile_call(int fd, uint16_t operation, const void *payload, size_t bytes,
 void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
 		  struct hostile_reply *reply);
 
-/* A control connection that has said HELLO as an administrator's does. */
+/*
+ * The same with any status, which the function returns. On status 0 the function copies
+ * `answer_bytes` of the reply's payload to `answer`, which may be NULL with 0 bytes.
+ */
+int32_t hostile_answer(int fd, uint16_t operation, const void *request, size_t bytes, void *answer,
+		       size_t answer_bytes);
+
+/* Opens a control connection and says HELLO as an administrator. */
 int hostile_connect_as_administrator(const struct hostile_daemon *daemon);
 
 /* Says HELLO on a control connection. Returns the device connection, which has said nothing yet. */
@@ -113,13 +120,6 @@ void hostile_client_open(struct hostile_client *client, const struct hostile_dae
 			 unsigned steps);
 /* The same for a control connection that there is, and that becomes the client's. */
 void hostile_client_adopt(struct hostile_client *client, int control_fd, unsigned steps);
-/*
- * Makes a request on the client's device connection, and closes the reply's descriptors. Returns
- * the status; 0: `answer` gets as many bytes of the payload.
- */
-int32_t hostile_answer(const struct hostile_client *client, uint16_t operation, const void *request,
-		       size_t bytes, void *answer, size_t answer_bytes);
-
 /* Builds the missing part of the first `steps` of a client that has `done` of them. */
 void hostile_client_go_on(struct hostile_client *client, unsigned done, unsigned steps);
 

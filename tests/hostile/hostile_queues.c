@@ -11,10 +11,10 @@
 static int32_t status_of(const struct hostile_client *client, uint16_t operation,
 			 const void *request, size_t bytes)
 {
-	return hostile_answer(client, operation, request, bytes, NULL, 0);
+	return hostile_answer(client->fd, operation, request, bytes, NULL, 0);
 }
 
-/* A client that has got as far as a CQ, and has a region for the queues of `qp`. */
+/* Opens a client up to its CQ, and makes a region for the queues of `qp`. */
 static void open_with_queues(struct hostile_client *client, struct rnic_ctl_create_qp *qp)
 {
 	hostile_client_open(client, &rnicd, 4);

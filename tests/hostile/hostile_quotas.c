@@ -146,11 +146,9 @@ static int attach(const struct hostile_client *client, struct rnic_handle qp, ui
 		.qp = qp,
 		.group.bytes = {[10] = 0xff, 0xff, 239, 0, network, host},
 	};
-	struct hostile_reply reply;
 
-	assert_true(
-		hostile_call(client->fd, RNIC_CTL_ATTACH_MCAST, &request, sizeof(request), &reply));
-	return reply.header.status;
+	return hostile_answer(client->fd, RNIC_CTL_ATTACH_MCAST, &request, sizeof(request), NULL,
+			      0);
 }
 
 /* Attaches a queue pair of the client to as many new groups as it may be in. */

@@ -30,7 +30,7 @@ struct shared_ring {
 static int32_t destroy(const struct hostile_client *client, uint16_t operation,
 		       struct rnic_handle handle)
 {
-	return hostile_answer(client, operation, &handle, sizeof(handle), NULL, 0);
+	return hostile_answer(client->fd, operation, &handle, sizeof(handle), NULL, 0);
 }
 
 static void create_srq(const struct hostile_client *client, struct rnic_handle xrcd,
@@ -156,23 +156,23 @@ static void test_impossible_srqs(void **state)
 	(void)state;
 	open_with_srq(&client, &ring);
 	assert_int_equal(
-		hostile_answer(&client, RNIC_CTL_CREATE_SRQ, &create, sizeof(create), NULL, 0),
+		hostile_answer(client.fd, RNIC_CTL_CREATE_SRQ, &create, sizeof(create), NULL, 0),
 		-EINVAL);
 	create.pd = client.pd;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		create.wanted = sizes[i];
-		assert_int_equal(hostile_answer(&client, RNIC_CTL_CREATE_SRQ, &create,
+		assert_int_equal(hostile_answer(client.fd, RNIC_CTL_CREATE_SRQ, &create,
 						sizeof(create), NULL, 0),
 				 -EINVAL);
 	}
 	modify.srq = ring.handle;
 	modify.attributes.limit = SRQ_WR + 1;
 	assert_int_equal(
-		hostile_answer(&client, RNIC_CTL_MODIFY_SRQ, &modify, sizeof(modify), NULL, 0),
+		hostile_answer(client.fd, RNIC_CTL_MODIFY_SRQ, &modify, sizeof(modify), NULL, 0),
 		-EINVAL);
 	modify.mask = UINT32_MAX;
 	assert_int_equal(
-		hostile_answer(&client, RNIC_CTL_MODIFY_SRQ, &modify, sizeof(modify), NULL, 0),
+		hostile_answer(client.fd, RNIC_CTL_MODIFY_SRQ, &modify, sizeof(modify), NULL, 0),
 		-EINVAL);
 	assert_int_equal(destroy(&client, RNIC_CTL_DESTROY_SRQ, ring.handle), -EBUSY);
 	assert_int_equal(destroy(&client, RNIC_CTL_DESTROY_QP, client.qp), 0);
@@ -214,7 +214,7 @@ static void test_resized_while_it_lies(void **state)
 	}
 	resize.mask = RNIC_SRQ_ATTR_LIMIT;
 	assert_int_equal(
-		hostile_answer(&client, RNIC_CTL_RESIZE_SRQ, &resize, sizeof(resize), NULL, 0),
+		hostile_answer(client.fd, RNIC_CTL_RESIZE_SRQ, &resize, sizeof(resize), NULL, 0),
 		-EINVAL);
 	unmap(&ring);
 	close_and_expect_nothing(&client);
@@ -252,7 +252,7 @@ static int32_t create_target(const struct hostile_client *client, struct rnic_ha
 {
 	const struct rnic_ctl_create_qp request = {.type = RNIC_QP_TYPE_XRC_TARGET, .xrcd = xrcd};
 
-	return hostile_answer(client, RNIC_CTL_CREATE_QP, &request, sizeof(request), answer,
+	return hostile_answer(client->fd, RNIC_CTL_CREATE_QP, &request, sizeof(request), answer,
 			      sizeof(*answer));
 }
 
@@ -261,7 +261,7 @@ static int32_t open_target(const struct hostile_client *client, struct rnic_hand
 {
 	const struct rnic_ctl_open_qp request = {.xrcd = xrcd, .qpn = qpn};
 
-	return hostile_answer(client, RNIC_CTL_OPEN_QP, &request, sizeof(request), answer,
+	return hostile_answer(client->fd, RNIC_CTL_OPEN_QP, &request, sizeof(request), answer,
 			      sizeof(*answer));
 }
 
@@ -360,9 +360,9 @@ static void test_target_outlives_its_creator(void **state)
 	modify.qp = opened.qp;
 	modify.attributes.state = RNIC_QP_STATE_RESET;
 	assert_int_equal(
-		hostile_answer(&clients[1], RNIC_CTL_MODIFY_QP, &modify, sizeof(modify), NULL, 0),
+		hostile_answer(clients[1].fd, RNIC_CTL_MODIFY_QP, &modify, sizeof(modify), NULL, 0),
 		0);
-	assert_int_equal(hostile_answer(&clients[1], RNIC_CTL_QUERY_QP, &opened.qp,
+	assert_int_equal(hostile_answer(clients[1].fd, RNIC_CTL_QUERY_QP, &opened.qp,
 					sizeof(opened.qp), &query, sizeof(query)),
 			 0);
 	assert_int_equal(query.attributes.state, RNIC_QP_STATE_RESET);
@@ -387,15 +387,15 @@ static void test_impossible_xrc(void **state)
 	assert_int_equal(create_target(&client, (struct rnic_handle){7, 7}, &target), -EINVAL);
 	srq.pd = client.pd;
 	srq.xrcd = xrcd;
-	assert_int_equal(hostile_answer(&client, RNIC_CTL_CREATE_SRQ, &srq, sizeof(srq), NULL, 0),
+	assert_int_equal(hostile_answer(client.fd, RNIC_CTL_CREATE_SRQ, &srq, sizeof(srq), NULL, 0),
 			 -EINVAL);
 	qp.pd = client.pd;
 	qp.send_cq = qp.recv_cq = client.cq;
 	qp.srq = ring.handle;
-	assert_int_equal(hostile_answer(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), NULL, 0),
+	assert_int_equal(hostile_answer(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), NULL, 0),
 			 -EINVAL);
 	qp.type = RNIC_QP_TYPE_RC;
-	assert_int_equal(hostile_answer(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), NULL, 0),
+	assert_int_equal(hostile_answer(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), NULL, 0),
 			 -EINVAL);
 	assert_int_equal(destroy(&client, RNIC_CTL_CLOSE_XRCD, xrcd), -EBUSY);
 	assert_int_equal(destroy(&client, RNIC_CTL_DESTROY_CQ, client.cq), -EBUSY);

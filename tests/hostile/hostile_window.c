@@ -71,10 +71,7 @@ static uint8_t run(struct owner *owner, const struct rnic_send_wqe *entry)
 
 static int32_t ask(struct owner *owner, uint16_t operation, const void *request, size_t bytes)
 {
-	struct hostile_reply reply;
-
-	assert_true(hostile_call(owner->client.fd, operation, request, bytes, &reply));
-	return reply.header.status;
+	return hostile_answer(owner->client.fd, operation, request, bytes, NULL, 0);
 }
 
 static void test_wrong_wishes(void **state)

@@ -193,7 +193,7 @@ static void serve_inside(void *daemon)
 	assert_null(serve_one(daemon));
 }
 
-/* A yield would give the processor away for nothing. */
+/* The answer is there, so a yield would only lose time. */
 static void test_a_device_inside_the_program_answers_without_a_yield(void **state)
 {
 	struct daemon daemon = {.answer = ANSWER_SUCCESS};

@@ -223,7 +223,7 @@ static void tell(struct bench *bench, uint32_t type, uint32_t slot, uint32_t is_
 	assert_int_equal(send(bench->events[1], &event, sizeof(event), 0), sizeof(event));
 }
 
-static struct bench *told_at_yield; /* of an event that comes during the next yield; NULL: none */
+static struct bench *told_at_yield; /* gets an event during the next yield; NULL: none does */
 static int yields;
 
 /* Instead of the C library's. */
@@ -256,7 +256,7 @@ static bool looks_ready(const struct bench *bench)
 	return recv(bench->events[0], &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* A program that waits meets the event awake; one that does not want to wait does not. */
+/* A program that waits meets the event awake. A non-blocking channel returns at once. */
 static void test_waits_are_awake_at_first(void **state)
 {
 	const struct timeval limit = {.tv_sec = 2}; /* of a wait that would not end */

@@ -75,9 +75,14 @@ static int play_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event 
 	return 0;
 }
 
-static void tell(uint32_t device, uint8_t type);
+static void tell(uint32_t device, uint8_t type)
+{
+	const struct rnic_cm_channel *native = world.channel.sources[device].native;
 
-/* The event of device 0 comes meanwhile. */
+	assert_int_equal(send(native->events[1], &type, sizeof(type), 0), sizeof(type));
+}
+
+/* Device 0 tells an event meanwhile. */
 static int play_wait_awake(struct pollfd *descriptors, unsigned count)
 {
 	world.waits++;
@@ -145,13 +150,6 @@ static bool looks_ready(void)
 	struct pollfd channel = {.fd = world.channel.public.fd, .events = POLLIN};
 
 	return poll(&channel, 1, 0) == 1;
-}
-
-static void tell(uint32_t device, uint8_t type)
-{
-	const struct rnic_cm_channel *native = world.channel.sources[device].native;
-
-	assert_int_equal(send(native->events[1], &type, sizeof(type), 0), sizeof(type));
 }
 
 static void open_source(uint32_t device)
