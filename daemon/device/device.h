@@ -2,20 +2,20 @@
 /*
  * The device half of the daemon: engine, ports, device connections with their sessions, objects and
  * queues of one user's programs. device/process drives it in a process of its own: what the control
- * plane says by the messages of ctl/process_message.h arrives here as calls, and what the device
+ * plane says by the messages of process_message.h arrives here as calls, and what the device
  * half has to say goes out by device_host.h. Tests drive it without a process.
  *
  * One thread uses everything here. Sessions end in device_half_turn() only.
  */
-#ifndef DAEMON_DEVICE_DEVICE_HALF_H
-#define DAEMON_DEVICE_DEVICE_HALF_H
+#ifndef DAEMON_DEVICE_DEVICE_H
+#define DAEMON_DEVICE_DEVICE_H
 
-#include "base/verbs_types.h"
-#include "ctl/ctl_message.h"
-#include "ctl/process_message.h"
-#include "device/device_config.h"
-#include "device/device_host.h"
-#include "port/port.h"
+#include "daemon/device/device_config.h"
+#include "daemon/device/device_host.h"
+#include "lib/nic/port/port.h"
+#include "proto/base/verbs_types.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The configuration of the device half, as START says; of a client, as CLIENT says
- * (ctl/process_message.h); and of a session.
+ * (process_message.h); and of a session.
  */
 #ifndef DAEMON_DEVICE_DEVICE_CONFIG_H
 #define DAEMON_DEVICE_DEVICE_CONFIG_H
 
-#include "wire/peer_ports.h"
-#include "base/random_source.h"
-#include "ctl/ctl_message.h"
-#include "port/udp/udp_port.h"
+#include "lib/nic/base/random_source.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/device_half.h"
+#include "daemon/device/device.h"
 
-#include "base/bits.h"
-#include "device/device_state.h"
-#include "path/stack_counters.h"
+#include "daemon/device/device_state.h"
+#include "lib/nic/path/stack_counters.h"
+#include "proto/base/bits.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const struct {
 	size_t offset;
 } device_counters[] = {
 #define DEVICE_COUNTER(name, member) {name, offsetof(struct device_half, member)},
-#include "common/counter_names.def"
+#include "daemon/shared/reports/counter_names.def"
 #undef DEVICE_COUNTER
 };
 

@@ -3,12 +3,12 @@
  * What a child of fork() closes of a device that was inside its parent. Only close(2) may be used
  * on what is watched: the parent has the same epoll instances, which a call would change.
  */
-#include "device/device_half.h"
+#include "daemon/device/device.h"
 
-#include "device/device_state.h"
-#include "device/queues/session_queues.h"
-#include "device/requests/device_connection.h"
-#include "device/session/session.h"
+#include "daemon/device/device_state.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/requests/device_connection.h"
+#include "daemon/device/session/session.h"
 
 #include <unistd.h>
 

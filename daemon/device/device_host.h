@@ -6,8 +6,8 @@
 #ifndef DAEMON_DEVICE_DEVICE_HOST_H
 #define DAEMON_DEVICE_DEVICE_HOST_H
 
-#include "ctl/process_message.h"
-#include "path/receive.h"
+#include "lib/nic/path/receive.h"
+#include "proto/ctl/process_message.h"
 
 struct device_host {
 	/* Notes a trouble: of a client, or (client_id 0) of packets of all clients. */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the rows of sessions for SHOW, and the numbers of objects. */
-#include "device/device_half.h"
+#include "daemon/device/device.h"
 
-#include "base/bits.h"
-#include "common/show_rows.h"
-#include "device/device_state.h"
-#include "device/objects/session_objects.h"
-#include "device/queues/cqe_delivery.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/requests/device_connection.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
+#include "daemon/device/device_state.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/cqe_delivery.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/requests/device_connection.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "proto/base/bits.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -6,12 +6,12 @@
 #ifndef DAEMON_DEVICE_DEVICE_STATE_H
 #define DAEMON_DEVICE_DEVICE_STATE_H
 
-#include "common/device_facts.h"
-#include "device/requests/connection_set.h"
-#include "device/session/session_set.h"
-#include "engine/engine.h"
-#include "path/data_path.h"
-#include "path/port_stack.h"
+#include "daemon/device/requests/connection_set.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/shared/link/device_facts.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/path/data_path.h"
+#include "lib/nic/path/port_stack.h"
 
 /* Counts of the loop, for the table of wake-ups per operation. */
 struct device_loop_counters {

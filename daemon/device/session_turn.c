@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session_turn.h"
-#include "device/queues/queue_limits.h"
+#include "daemon/device/session_turn.h"
+#include "daemon/device/queues/queue_limits.h"
 
-#include "device/queues/cqe_delivery.h"
-#include "device/queues/doorbell.h"
-#include "device/queues/session_queues.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "engine/verbs/qp.h"
-#include "wire/gid.h"
+#include "daemon/device/queues/cqe_delivery.h"
+#include "daemon/device/queues/doorbell.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/wire/gid.h"
 
 _Static_assert(RNIC_GIDS_MAX == 32, "a bit for each GID");
 

@@ -6,7 +6,7 @@
 #ifndef DAEMON_DEVICE_SESSION_TURN_H
 #define DAEMON_DEVICE_SESSION_TURN_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/sigbus_guard.h"
+#include "daemon/device/sigbus_guard.h"
 
-#include "device/queues/session_queues.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/clock.h"
+#include "lib/wait/clock.h"
 
 #include <time.h>
 

@@ -3,8 +3,8 @@
  * The only reading of a clock in the daemon. All other code gets the time from its caller, so that
  * a test can choose the time.
  */
-#ifndef DAEMON_BASE_CLOCK_H
-#define DAEMON_BASE_CLOCK_H
+#ifndef LIB_WAIT_CLOCK_H
+#define LIB_WAIT_CLOCK_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/wake_timer.h"
+#include "lib/wait/wake_timer.h"
 
-#include "base/time_units.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <stdbool.h>

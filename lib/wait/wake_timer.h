@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The timer that ends the sleep of a loop: a descriptor, readable when the timer has fired. */
-#ifndef DAEMON_BASE_WAKE_TIMER_H
-#define DAEMON_BASE_WAKE_TIMER_H
+#ifndef LIB_WAIT_WAKE_TIMER_H
+#define LIB_WAIT_WAKE_TIMER_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/yield.h"
+#include "lib/wait/yield.h"
 
-#include "base/clock.h"
+#include "lib/wait/clock.h"
 
 #include <sched.h>
 

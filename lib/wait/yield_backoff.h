@@ -10,8 +10,8 @@
  * A yield that returns at once has most likely found nobody else to run on this core. A thread
  * whose next poll costs no more than a yield polls on without one then, for a moment.
  */
-#ifndef PROTO_BASE_YIELD_BACKOFF_H
-#define PROTO_BASE_YIELD_BACKOFF_H
+#ifndef LIB_WAIT_YIELD_BACKOFF_H
+#define LIB_WAIT_YIELD_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Big-endian integers as they lie on the wire, read from and written to byte pointers: alignment
  * never matters and the width is part of the name. Code outside proto/ holds host integers only.
  */
-#ifndef RNIC_PROTO_BASE_BE_H
-#define RNIC_PROTO_BASE_BE_H
+#ifndef PROTO_BASE_BE_H
+#define PROTO_BASE_BE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Powers of two, rounding, and the size of arrays. Pure, usable in static assertions. */
-#ifndef RNIC_PROTO_BASE_BITS_H
-#define RNIC_PROTO_BASE_BITS_H
+#ifndef PROTO_BASE_BITS_H
+#define PROTO_BASE_BITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

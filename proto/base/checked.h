@@ -3,8 +3,8 @@
  * Arithmetic on numbers that a client or the wire chose. Every such addition and range check uses
  * these functions, so that none can wrap.
  */
-#ifndef RNIC_PROTO_BASE_CHECKED_H
-#define RNIC_PROTO_BASE_CHECKED_H
+#ifndef PROTO_BASE_CHECKED_H
+#define PROTO_BASE_CHECKED_H
 
 #include <stdbool.h>
 #include <stdint.h>

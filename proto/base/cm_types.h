@@ -4,10 +4,10 @@
  * endpoints, port spaces, connection parameters, events. The structs have fixed widths and no
  * padding, because they lie in messages.
  */
-#ifndef RNIC_PROTO_CM_TYPES_H
-#define RNIC_PROTO_CM_TYPES_H
+#ifndef PROTO_BASE_CM_TYPES_H
+#define PROTO_BASE_CM_TYPES_H
 
-#include "verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compile-time proof that a shared struct has the layout of its contract. */
-#ifndef RNIC_PROTO_BASE_LAYOUT_ASSERT_H
-#define RNIC_PROTO_BASE_LAYOUT_ASSERT_H
+#ifndef PROTO_BASE_LAYOUT_ASSERT_H
+#define PROTO_BASE_LAYOUT_ASSERT_H
 
 #include <stddef.h>
 

@@ -3,10 +3,10 @@
  * The speed of a network interface in the terms of InfiniBand: the codes of width and speed (IBTA
  * 1.4, 14.2.5.6), and the line of sysfs. Programs compare both, so that one table has both.
  */
-#ifndef RNIC_PROTO_BASE_LINK_RATE_H
-#define RNIC_PROTO_BASE_LINK_RATE_H
+#ifndef PROTO_BASE_LINK_RATE_H
+#define PROTO_BASE_LINK_RATE_H
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 struct rnic_link_rate {
 	uint32_t mbps;

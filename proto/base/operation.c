@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/operation.h"
+#include "proto/base/operation.h"
 
 const struct rnic_request_operation rnic_request_operations[RNIC_OPERATION_COUNT] = {
 #define RNIC_REQUEST(operation_, rights_, length_, key_, answer_, execution_)                      \
 	[RNIC_OPERATION_##operation_] = {.access = (rights_), .answer = RNIC_ANSWER_##answer_},
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 /* The answer to each request, as a constant for the table below. */
 enum {
 #define RNIC_REQUEST(operation_, rights_, length_, key_, answer_, execution_)                      \
 	ANSWER_TO_##operation_ = RNIC_ANSWER_##answer_,
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 #define RC	  (1U << RNIC_QP_TYPE_RC)
@@ -55,5 +55,5 @@ const struct rnic_wr_operation rnic_wr_operations[RNIC_WR_OPCODE_COUNT + 1] = {
 		.completion = RNIC_WC_##completion_,                                               \
 		.is_local = true,                                                                  \
 	},
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations: what a work request demands of its queue pair, its SGEs and its message, and what a
- * request packet demands of the responder. Both tables are made of base/operations.def.
+ * request packet demands of the responder. Both tables are made of operations.def.
  *
  * The look-ups take numbers that a client or the wire chose: an unknown number has a row of its
  * own, which no service carries out.
  */
-#ifndef RNIC_PROTO_BASE_OPERATION_H
-#define RNIC_PROTO_BASE_OPERATION_H
+#ifndef PROTO_BASE_OPERATION_H
+#define PROTO_BASE_OPERATION_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 enum rnic_operation {
 	RNIC_OPERATION_NONE, /* the opcode is not defined */
 #define RNIC_REQUEST(operation, ...) RNIC_OPERATION_##operation,
-#include "base/operations.def"
+#include "proto/base/operations.def"
 	RNIC_OPERATION_READ_RESPONSE,
 	RNIC_OPERATION_ACKNOWLEDGE,
 	RNIC_OPERATION_ATOMIC_ACKNOWLEDGE,

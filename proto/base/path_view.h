@@ -7,8 +7,8 @@
  * Invariant: while a daemon serves SOCKET, SOCKET.view is a directory of the daemon's, and no other
  * user can write there.
  */
-#ifndef RNIC_PROTO_BASE_PATH_VIEW_H
-#define RNIC_PROTO_BASE_PATH_VIEW_H
+#ifndef PROTO_BASE_PATH_VIEW_H
+#define PROTO_BASE_PATH_VIEW_H
 
 #define RNIC_VIEW_SUFFIX ".view"
 

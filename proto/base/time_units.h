@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Nanoseconds of other units of time, and the earliest of several times. */
-#ifndef RNIC_PROTO_BASE_TIME_UNITS_H
-#define RNIC_PROTO_BASE_TIME_UNITS_H
+#ifndef PROTO_BASE_TIME_UNITS_H
+#define PROTO_BASE_TIME_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>

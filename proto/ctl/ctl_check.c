@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/ctl_check.h"
+#include "proto/ctl/ctl_check.h"
 
-#include "base/bits.h"
-#include "ctl/ctl_cm.h"
-#include "ctl/ctl_message.h"
+#include "proto/base/bits.h"
+#include "proto/ctl/ctl_cm.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <errno.h>
 #include <string.h>

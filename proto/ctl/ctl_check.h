@@ -4,8 +4,8 @@
  * messages of the connection manager (ctl_cm.h) are included. Both sides check a message before
  * they look at its payload.
  */
-#ifndef RNIC_PROTO_CTL_CHECK_H
-#define RNIC_PROTO_CTL_CHECK_H
+#ifndef PROTO_CTL_CTL_CHECK_H
+#define PROTO_CTL_CTL_CHECK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * A session has event channels and identifiers. An identifier stands for a listener, a connection
  * or a datagram service, and reports to one channel. A channel is a socket on which the daemon
  * sends events, one in a message, RNIC_CM_EVENTS_SENT_MAX at most that the client has not taken.
- * The daemon speaks the protocol (daemon/cm); the client keeps its queue pair and brings the queue
+ * The daemon speaks the protocol (daemon/control/cm); the client keeps its queue pair and brings the queue
  * pair into the states that the events, or CM_QP_ATTRIBUTES, describe.
  *
  * The client counts the events that it has taken from a channel, modulo 2^32. The count in a
@@ -17,11 +17,11 @@
  * An identifier, also that of a CONNECT_REQUEST, belongs to the session until the session destroys
  * it. When a session ends, the daemon disconnects or rejects all that is left.
  */
-#ifndef RNIC_PROTO_CTL_CM_H
-#define RNIC_PROTO_CTL_CM_H
+#ifndef PROTO_CTL_CTL_CM_H
+#define PROTO_CTL_CTL_CM_H
 
-#include "base/cm_types.h"
-#include "ctl/ctl_message.h"
+#include "proto/base/cm_types.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdint.h>
 

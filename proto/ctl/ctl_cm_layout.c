@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Proof that the messages of the connection manager lie as proto/README.md says. */
-#include "ctl/ctl_cm.h"
+#include "proto/ctl/ctl_cm.h"
 
-#include "base/layout_assert.h"
+#include "proto/base/layout_assert.h"
 
 RNIC_SIZE(struct rnic_endpoint, 24);
 RNIC_AT(struct rnic_endpoint, address, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Proof that the messages lie as proto/README.md draws them. */
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
-#include "base/layout_assert.h"
+#include "proto/base/layout_assert.h"
 
 RNIC_SIZE(struct rnic_gid, 16);
 RNIC_AT(struct rnic_gid, bytes, 0);

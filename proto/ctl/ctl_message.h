@@ -12,11 +12,11 @@
  * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
  * payload. Numbers are in host order: both ends are one host.
  */
-#ifndef RNIC_PROTO_CTL_MESSAGE_H
-#define RNIC_PROTO_CTL_MESSAGE_H
+#ifndef PROTO_CTL_CTL_MESSAGE_H
+#define PROTO_CTL_CTL_MESSAGE_H
 
-#include "base/maxima.h"
-#include "base/verbs_types.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ enum rnic_ctl_hello_flag {
 	RNIC_HELLO_ADMIN = 1 << 0, /* only SHOW will follow; no device connection is made */
 	/*
 	 * The program is its own device process: the reply brings its end of the process link
-	 * (ctl/process_message.h), where START waits.
+	 * (process_message.h), where START waits.
 	 */
 	RNIC_HELLO_DIRECT = 1 << 1,
 };

@@ -8,8 +8,8 @@
  * thread of the device works while no thread of the program does: after a call of `turn` or `poll`
  * it leaves the work to the program for a while, up to 1.7 ms.
  */
-#ifndef RNIC_PROTO_CTL_DIRECT_DEVICE_H
-#define RNIC_PROTO_CTL_DIRECT_DEVICE_H
+#ifndef PROTO_CTL_DIRECT_DEVICE_H
+#define PROTO_CTL_DIRECT_DEVICE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

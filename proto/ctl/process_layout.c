@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Proof that the messages of the process link, and the shared pages, lie as both programs expect.
  */
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
-#include "base/layout_assert.h"
+#include "proto/base/layout_assert.h"
 
 RNIC_SIZE(struct rnic_process_header, 16);
 RNIC_AT(struct rnic_process_header, magic, 0);

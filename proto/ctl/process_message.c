@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <string.h>

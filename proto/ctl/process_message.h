@@ -11,13 +11,13 @@
  * a client of whom the control plane tells later. Beside the link lie two shared pages: the facts
  * page (the control plane writes) and the card (the device process writes).
  */
-#ifndef RNIC_PROTO_CTL_PROCESS_MESSAGE_H
-#define RNIC_PROTO_CTL_PROCESS_MESSAGE_H
+#ifndef PROTO_CTL_PROCESS_MESSAGE_H
+#define PROTO_CTL_PROCESS_MESSAGE_H
 
-#include "base/lane.h"
-#include "base/maxima.h"
-#include "base/verbs_types.h"
-#include "ctl/ctl_message.h"
+#include "proto/base/lane.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

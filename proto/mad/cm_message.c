@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "mad/cm_message.h"
+#include "proto/mad/cm_message.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,11 +6,11 @@
  * rnic_cm_decode() promises that the bytes are a message of the kind that it returns. It promises
  * nothing about values: a field holds whatever its bits can hold.
  */
-#ifndef RNIC_PROTO_MAD_CM_MESSAGE_H
-#define RNIC_PROTO_MAD_CM_MESSAGE_H
+#ifndef PROTO_MAD_CM_MESSAGE_H
+#define PROTO_MAD_CM_MESSAGE_H
 
-#include "mad/cm_fields.def"
-#include "mad/mad.h"
+#include "proto/mad/cm_fields.def"
+#include "proto/mad/mad.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "mad/ip_cm.h"
+#include "proto/mad/ip_cm.h"
 
-#include "base/be.h"
-#include "wire/gid.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * a port space and a port, and the private data of REQ and SIDR_REQ begins with 36 bytes: the
  * addresses of both ends and the source port. The rest of the private data is the program's.
  */
-#ifndef RNIC_PROTO_MAD_IP_CM_H
-#define RNIC_PROTO_MAD_IP_CM_H
+#ifndef PROTO_MAD_IP_CM_H
+#define PROTO_MAD_IP_CM_H
 
-#include "base/cm_types.h"
+#include "proto/base/cm_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "mad/mad.h"
+#include "proto/mad/mad.h"
 
-#include "base/be.h"
+#include "proto/base/be.h"
 
 #include <string.h>
 

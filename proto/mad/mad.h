@@ -4,8 +4,8 @@
  * class: communication management (chapter 12), in UD datagrams of exactly 256 bytes between queue
  * pairs 1.
  */
-#ifndef RNIC_PROTO_MAD_MAD_H
-#define RNIC_PROTO_MAD_MAD_H
+#ifndef PROTO_MAD_MAD_H
+#define PROTO_MAD_MAD_H
 
 #include <stdint.h>
 

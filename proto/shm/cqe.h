@@ -6,9 +6,9 @@
 #ifndef PROTO_SHM_CQE_H
 #define PROTO_SHM_CQE_H
 
-#include "base/maxima.h"
-#include "base/verbs_types.h"
-#include "shm/region.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
+#include "proto/shm/region.h"
 
 enum rnic_completion_flag {
 	RNIC_COMPLETION_RECV = 1 << 0, /* of a receive, else of a send entry */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm/cqe.h"
-#include "shm/region.h"
-#include "shm/wqe.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/region.h"
+#include "proto/shm/wqe.h"
 
-#include "base/bits.h"
-#include "base/layout_assert.h"
+#include "proto/base/bits.h"
+#include "proto/base/layout_assert.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,10 +10,10 @@
  * daemon trusts nothing in a region that a client writes: geometry and cursors lie in private
  * memory.
  */
-#ifndef RNIC_PROTO_SHM_REGION_H
-#define RNIC_PROTO_SHM_REGION_H
+#ifndef PROTO_SHM_REGION_H
+#define PROTO_SHM_REGION_H
 
-#include "base/maxima.h"
+#include "proto/base/maxima.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

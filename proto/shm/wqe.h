@@ -10,9 +10,9 @@
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
 
-#include "base/maxima.h"
-#include "base/verbs_types.h"
-#include "shm/region.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
+#include "proto/shm/region.h"
 
 #include <stdbool.h>
 

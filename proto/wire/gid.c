@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

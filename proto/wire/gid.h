@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* GIDs and the IP addresses they stand for (IBTA A17.4.1.2): IPv4 as ::ffff:a.b.c.d, else IPv6. */
-#ifndef RNIC_PROTO_WIRE_GID_H
-#define RNIC_PROTO_WIRE_GID_H
+#ifndef PROTO_WIRE_GID_H
+#define PROTO_WIRE_GID_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

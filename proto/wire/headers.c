@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/headers.h"
+#include "proto/wire/headers.h"
 
-#include "base/be.h"
+#include "proto/base/be.h"
 
 #include <string.h>
 

@@ -8,10 +8,10 @@
  * rnic_packet_decode() does so once for the whole chain. Encoders write reserved bits as zero,
  * decoders ignore them.
  */
-#ifndef RNIC_PROTO_WIRE_HEADERS_H
-#define RNIC_PROTO_WIRE_HEADERS_H
+#ifndef PROTO_WIRE_HEADERS_H
+#define PROTO_WIRE_HEADERS_H
 
-#include "wire/psn.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

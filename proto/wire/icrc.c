@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/icrc.h"
+#include "proto/wire/icrc.h"
 
-#include "base/be.h"
-#include "base/bits.h"
-#include "base/vector_registers.h"
-#include "wire/ip_header.h"
+#include "proto/base/be.h"
+#include "proto/base/bits.h"
+#include "proto/base/vector_registers.h"
+#include "proto/wire/ip_header.h"
 
 #include <isa-l/crc.h>
 

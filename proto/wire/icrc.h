@@ -9,10 +9,10 @@
  * The receiver divides the difference by x^(8n): if only these 16 bits remain, the packet is right,
  * with 16 bits of strength.
  */
-#ifndef RNIC_PROTO_WIRE_ICRC_H
-#define RNIC_PROTO_WIRE_ICRC_H
+#ifndef PROTO_WIRE_ICRC_H
+#define PROTO_WIRE_ICRC_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 /*
  * The ICRC of a packet whose bytes from the BTH to the end of the pad are `bytes[0 .. length)`,

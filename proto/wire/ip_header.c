@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/ip_header.h"
+#include "proto/wire/ip_header.h"
 
-#include "base/be.h"
-#include "wire/gid.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,10 +7,10 @@
  * IPv4 headers have no options, the don't-fragment bit is set; IPv6 headers have flow label 0 and
  * no extension headers. An image is IPv4 if both GIDs are IPv4-mapped, else IPv6.
  */
-#ifndef RNIC_PROTO_WIRE_IP_HEADER_H
-#define RNIC_PROTO_WIRE_IP_HEADER_H
+#ifndef PROTO_WIRE_IP_HEADER_H
+#define PROTO_WIRE_IP_HEADER_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 #define RNIC_IPV4_HEADER_BYTES 20
 #define RNIC_IPV6_HEADER_BYTES 40

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/opcode.h"
+#include "proto/wire/opcode.h"
 
-#include "wire/headers.h"
+#include "proto/wire/headers.h"
 
 #define DETH	  RNIC_HEADER_DETH
 #define XRCETH	  RNIC_HEADER_XRCETH
@@ -76,7 +76,7 @@
 	[(base) + 0x17] =                                                                          \
 		REQUEST(service, SEND, ONLY, ONLY, (extra) | IETH, "SEND ONLY INVALIDATE")
 
-/* A request of one packet: a row of base/operations.def. */
+/* A request of one packet: a row of operations.def. */
 #define SINGLE_ROW(base, service, extra, operation, opcode, payload, headers, text)                \
 	[(base) + (opcode)] = REQUEST(service, operation, ONLY, payload, (extra) | (headers), text)
 
@@ -88,7 +88,7 @@ static const struct rnic_opcode opcode_rows[256] = {
 	MESSAGE_ROWS(0x00, RC, 0),
 	RELIABLE_ROWS(0x00, RC, 0),
 #define RNIC_REQUEST_OPCODE(...) SINGLE_ROW(0x00, RC, 0, __VA_ARGS__),
-#include "base/operations.def"
+#include "proto/base/operations.def"
 	MESSAGE_ROWS(0x20, UC, 0),
 	[0x64] = REQUEST(UD, SEND, ONLY, ONLY, DETH, "SEND ONLY"),
 	[0x65] = REQUEST(UD, SEND, ONLY, ONLY, DETH | IMMDT, "SEND ONLY IMM"),
@@ -96,7 +96,7 @@ static const struct rnic_opcode opcode_rows[256] = {
 	MESSAGE_ROWS(0xa0, XRC, XRCETH),
 	RELIABLE_ROWS(0xa0, XRC, XRCETH),
 #define RNIC_REQUEST_OPCODE(...) SINGLE_ROW(0xa0, XRC, XRCETH, __VA_ARGS__),
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 #pragma GCC diagnostic pop
 /* clang-format on */
@@ -104,7 +104,7 @@ static const struct rnic_opcode opcode_rows[256] = {
 _Static_assert(HEADER_BYTES(XRCETH | ATOMIC) == RNIC_HEADER_BYTES_MAX, "the longest header chain");
 #define RNIC_REQUEST_OPCODE(operation, opcode, payload, headers, text)                             \
 	_Static_assert(HEADER_BYTES(XRCETH | (headers)) <= RNIC_HEADER_BYTES_MAX, text);
-#include "base/operations.def"
+#include "proto/base/operations.def"
 
 const struct rnic_opcode *rnic_opcode_row(uint8_t opcode)
 {
@@ -125,7 +125,7 @@ static const uint8_t opcode_offsets[RNIC_OPERATION_COUNT][RNIC_POSITION_ONLY + 1
 	[RNIC_OPERATION_CONGESTION][RNIC_POSITION_ONLY] = 0x01,
 #define RNIC_REQUEST_OPCODE(operation, opcode, ...)                                                \
 	[RNIC_OPERATION_##operation][RNIC_POSITION_ONLY] = (opcode),
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 #define SEND_LAST_INVALIDATE_OFFSET 0x16

@@ -4,12 +4,12 @@
  * service, operation, position in its message, headers that follow and what payload it may carry.
  *
  * All knowledge of opcodes is in this table: code asks the row, and has no switch over numbers.
- * Requests of one packet come from base/operations.def.
+ * Requests of one packet come from operations.def.
  */
-#ifndef RNIC_PROTO_WIRE_OPCODE_H
-#define RNIC_PROTO_WIRE_OPCODE_H
+#ifndef PROTO_WIRE_OPCODE_H
+#define PROTO_WIRE_OPCODE_H
 
-#include "base/operation.h"
+#include "proto/base/operation.h"
 
 #include <stdbool.h>
 #include <stdint.h>

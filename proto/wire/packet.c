@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
-#include "wire/headers.h"
+#include "proto/wire/headers.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -8,13 +8,13 @@
  * the opcode says so. The engine judges what needs a QP: payload against the path MTU, P_Key, PSN.
  * The caller checks the ICRC (icrc.h).
  */
-#ifndef RNIC_PROTO_WIRE_PACKET_H
-#define RNIC_PROTO_WIRE_PACKET_H
+#ifndef PROTO_WIRE_PACKET_H
+#define PROTO_WIRE_PACKET_H
 
-#include "base/verbs_types.h"
-#include "wire/headers.h"
-#include "wire/opcode.h"
-#include "wire/psn.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/headers.h"
+#include "proto/wire/opcode.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stddef.h>

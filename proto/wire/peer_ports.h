@@ -4,11 +4,11 @@
  * Anybody on the peer's host may send from the peer's address, but not from a port that another
  * user's program holds. So the port tells the peer's packets from those that others there forge.
  */
-#ifndef RNIC_PROTO_WIRE_PEER_PORTS_H
-#define RNIC_PROTO_WIRE_PEER_PORTS_H
+#ifndef PROTO_WIRE_PEER_PORTS_H
+#define PROTO_WIRE_PEER_PORTS_H
 
-#include "base/lane.h"
-#include "wire/packet.h"
+#include "proto/base/lane.h"
+#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

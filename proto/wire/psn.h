@@ -3,8 +3,8 @@
  * Packet sequence numbers: 24 bits that wrap (IBTA 1.4, 9.7.2). A PSN is a struct, so that no code
  * compares two PSNs with `<`: the functions below are the only legal comparisons.
  */
-#ifndef RNIC_PROTO_WIRE_PSN_H
-#define RNIC_PROTO_WIRE_PSN_H
+#ifndef PROTO_WIRE_PSN_H
+#define PROTO_WIRE_PSN_H
 
 #include <stdbool.h>
 #include <stdint.h>

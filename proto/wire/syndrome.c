@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/syndrome.h"
+#include "proto/wire/syndrome.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 static const uint16_t credits_of_code[RNIC_CREDITS_NOT_CARRIED] = {
 	0,    1,    2,	  3,	4,    6,     8,	    12,	   16,	  24,	32,

@@ -3,8 +3,8 @@
  * The AETH syndrome (IBTA 1.4, 9.7.5.2.2, tables 43 to 46): acknowledge with credits, RNR NAK with
  * a timer, NAK with a code.
  */
-#ifndef RNIC_PROTO_WIRE_SYNDROME_H
-#define RNIC_PROTO_WIRE_SYNDROME_H
+#ifndef PROTO_WIRE_SYNDROME_H
+#define PROTO_WIRE_SYNDROME_H
 
 #include <stdbool.h>
 #include <stdint.h>

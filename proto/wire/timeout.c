@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/timeout.h"
+#include "proto/wire/timeout.h"
 
 /* In units of 10 us; code 0 is the longest. */
 static const uint32_t rnr_timer_units[32] = {

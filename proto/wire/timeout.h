@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The two 5-bit time encodings of the transport: local ACK timeout and RNR timer. */
-#ifndef RNIC_PROTO_WIRE_TIMEOUT_H
-#define RNIC_PROTO_WIRE_TIMEOUT_H
+#ifndef PROTO_WIRE_TIMEOUT_H
+#define PROTO_WIRE_TIMEOUT_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sizes that programs were compiled with (x86-64, rdma-core 39 to 44). Headers of another
- * release may have grown a struct; then this says which, and the slack of lib/verbs/ibv_objects.h
+ * release may have grown a struct; then this says which, and the slack of lib/dropin/verbs/ibv_objects.h
  * must be looked at.
  */
 #include <infiniband/verbs.h>

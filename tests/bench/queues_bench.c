@@ -8,7 +8,7 @@
  * WAY is handle (<rnic/rdma.h>), context (<rnic/connection.h>) or verbs (libibverbs). The times are
  * half round trips, as perftest's are.
  */
-#include "queues_bench.h"
+#include "tests/bench/queues_bench.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* By <rnic/connection.h>: the caller awaits completions of each queue in turn. */
-#include "queues_bench.h"
+#include "tests/bench/queues_bench.h"
 
 #include <errno.h>
 #include <rnic/connection.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* By <rnic/rdma.h>, whose rdma_poll_cq() polls both queues. */
-#include "queues_bench.h"
+#include "tests/bench/queues_bench.h"
 
 #include <rnic/rdma.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* By libibverbs: the caller polls the send queue and the receive queue in turn. */
-#include "queues_bench.h"
+#include "tests/bench/queues_bench.h"
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>

@@ -13,7 +13,7 @@
  * headers, payload and ICRC, the sender computes the ICRC, and the receiver checks the ICRC and
  * copies the payload to its place. Payload alone counts.
  */
-#include "base/vector_registers.h"
+#include "proto/base/vector_registers.h"
 
 #include <argp.h>
 #include <arpa/inet.h>

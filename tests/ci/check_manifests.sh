@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_manifests.sh: the Kubernetes manifests of tools/containers have every key that they must
+# check_manifests.sh: the Kubernetes manifests of tools/packaging/containers have every key that they must
 # have and none that does not exist, their images have versions, and a fault that is put there is
 # found. Exit status 77 where npm cannot bring the schemas.
 set -u

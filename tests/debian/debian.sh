@@ -13,7 +13,7 @@
 #   units    these packages on a host that systemd boots
 #   ci       what the CI job of another project does: tools/ci/setup.sh and action.yml
 #   containers  on Debian 13: programs in containers of it, on this machine, find a device; the
-#            image of tools/containers is built
+#            image of tools/packaging/containers is built
 #
 # FOLDER, which must not exist, takes one root file system a release; each use has an overlay of it
 # on a host of its own (fresh_host.sh), and all uses of a release share a folder, /mnt on their

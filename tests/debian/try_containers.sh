@@ -3,7 +3,7 @@
 #
 # try_containers.sh ROOT FOLDER: programs in containers of the root file system ROOT, a Debian, find
 # the device of a daemon outside, in podman (runc), bubblewrap and systemd-nspawn; and the image of
-# tools/containers/Containerfile, whose base is ROOT, is such a daemon. FOLDER, which must not
+# tools/packaging/containers/Containerfile, whose base is ROOT, is such a daemon. FOLDER, which must not
 # exist, takes images and sockets, until the end. No registry is asked. It needs root; checks of a
 # runtime that is missing are skipped.
 set -u

@@ -141,7 +141,7 @@ end_background
 types 'seq 100000 > numbers'
 types '(umask 077; head -c 32 /dev/urandom > key)'
 serves 'rnic-run rnic-lab lambda --allow-lambda --secret key --table numbers &' tcp 7471
-types 'rnic-lambda-cc tools/rnic-lab/sdk/table_sum.c -o table_sum.lambda'
+types 'rnic-lambda-cc tools/lab/sdk/table_sum.c -o table_sum.lambda'
 types 'rnic-run rnic-lab lambda host-a --secret key --code table_sum.lambda --input /dev/null' \
 	'rnic-run rnic-lab lambda 127.0.0.1 --secret key --code table_sum.lambda --input /dev/null'
 says '^100000 numbers, sum 5000050000, 1 to 100000$'

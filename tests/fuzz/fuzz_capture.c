@@ -3,7 +3,7 @@
  * Any bytes as a capture file, as rnic-inspect reads it: frames lie within the file, and each of
  * them gets a judgement.
  */
-#include "judgement.h"
+#include "tools/rnic-inspect/judgement.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * bits may differ from the input, never from the second encoding; the addresses in its private data
  * survive likewise.
  */
-#include "mad/cm_message.h"
-#include "mad/ip_cm.h"
+#include "proto/mad/cm_message.h"
+#include "proto/mad/ip_cm.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

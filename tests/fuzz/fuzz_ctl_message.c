@@ -5,8 +5,8 @@
  * length that it claims and an operation with a name. The message is copied to memory of exactly
  * its size, so that the sanitizer sees any read beyond it.
  */
-#include "ctl/ctl_check.h"
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_check.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a message of rnic-lab: an accepted message encodes to the same bytes again. */
-#include "exchange/exchange_message.h"
+#include "tools/lab/exchange/exchange_message.h"
 
 #include <assert.h>
 #include <errno.h>

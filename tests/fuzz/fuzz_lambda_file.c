@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a lambda file: an accepted file has its code and entry within, and encodes again. */
-#include "lambda/lambda_file.h"
+#include "tools/lab/lambda/lambda_file.h"
 
 #include <assert.h>
 #include <errno.h>

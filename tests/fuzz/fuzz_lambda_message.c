@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as the contents of lambda mode's regions: requests, and results. */
-#include "lambda/lambda_message.h"
+#include "tools/lab/lambda/lambda_message.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * no more of them than headers fit in. The bytes are copied to memory of exactly their size, so
  * that the sanitizer sees any read beyond them.
  */
-#include "common/netlink_message.h"
+#include "daemon/shared/network/netlink_message.h"
 
 #include <assert.h>
 #include <linux/netlink.h>

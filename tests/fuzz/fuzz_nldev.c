@@ -5,7 +5,7 @@
  * Answers must be whole messages of a bounded size. The bytes are copied to memory of exactly their
  * size, so that the sanitizer sees any read beyond it.
  */
-#include "view/netlink/nldev_answer.h"
+#include "lib/dropin/view/netlink/nldev_answer.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

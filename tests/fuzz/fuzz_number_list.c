@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as the list of numbers that an option takes: never more than asked for. */
-#include "base/number_list.h"
+#include "lib/nic/base/number_list.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * BTH. A packet that decodes is encoded again and must decode to the same headers; the ICRC check
  * and the decoder of IP datagrams must survive any input.
  */
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "wire/ip_header.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/ip_header.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,12 +6,12 @@
  * are. The control plane asks for rows now and then. After each message the process serves, or the
  * control plane has ended it; nobody else is told of it, and no descriptor stays.
  */
-#include "base/bits.h"
-#include "base/log.h"
-#include "base/time_units.h"
-#include "common/process_link.h"
-#include "devices/device_child.h"
-#include "devices/device_link.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/control/supervisor/device_link.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/link/process_link.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * Any bytes as datagrams of an RPC session, each after two bytes with its length, and the calls
  * that the session reads from them. A datagram that decodes is encoded to the same bytes again.
  */
-#include "rpc/wire/rpc_bulk.h"
-#include "rpc/wire/rpc_frame.h"
-#include "rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_bulk.h"
+#include "lib/apis/rpc/wire/rpc_frame.h"
+#include "lib/apis/rpc/wire/rpc_session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Any bytes as a test script. An accepted script keeps the promises that the runner builds on:
  * lengths within their arrays, ranges of memory within a region.
  */
-#include "script_parser.h"
+#include "tests/script/script_parser.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * any bytes WQE fetch makes a sound WQE or one marked as malformed. The first four bytes choose the
  * capacities.
  */
-#include "device/queues/wqe_fetch.h"
+#include "daemon/device/queues/wqe_fetch.h"
 
-#include "base/operation.h"
-#include "engine/objects/recv_queue.h"
+#include "lib/nic/engine/objects/recv_queue.h"
+#include "proto/base/operation.h"
 
 #include <assert.h>
 #include <stddef.h>

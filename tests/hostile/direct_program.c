@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "direct_program.h"
+#include "tests/hostile/direct_program.h"
 
-#include "hostile_link.h"
-#include "unit_test.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <stdio.h>

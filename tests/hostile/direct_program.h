@@ -3,8 +3,8 @@
 #ifndef TESTS_HOSTILE_DIRECT_PROGRAM_H
 #define TESTS_HOSTILE_DIRECT_PROGRAM_H
 
-#include "base/lane.h"
-#include "ctl/process_message.h"
+#include "proto/base/lane.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

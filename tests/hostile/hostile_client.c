@@ -5,12 +5,12 @@
  *
  * usage: hostile_client RNICD
  */
-#include "hostile_link.h"
-#include "lingering_socket.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/hostile/lingering_socket.h"
 
-#include "base/prng.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -5,10 +5,10 @@
  *
  * usage: hostile_cm RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "ctl/ctl_cm.h"
-#include "unit_test.h"
+#include "proto/ctl/ctl_cm.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -5,10 +5,10 @@
  *
  * usage: hostile_completions RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #define SLOTS	   128
 #define FIRST_LOOK 96 /* the daemon looks at the client's index before this CQE */

@@ -6,10 +6,10 @@
  *
  * usage: hostile_connections RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "ctl/ctl_cm.h"
-#include "unit_test.h"
+#include "proto/ctl/ctl_cm.h"
+#include "tests/unit/unit_test.h"
 
 #include <dirent.h>
 #include <poll.h>

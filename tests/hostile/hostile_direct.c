@@ -5,10 +5,10 @@
  *
  * usage: hostile_direct RNICD
  */
-#include "direct_program.h"
-#include "hostile_link.h"
+#include "tests/hostile/direct_program.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <unistd.h>

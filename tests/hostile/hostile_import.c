@@ -5,8 +5,8 @@
  *
  * usage: hostile_import RNICD
  */
-#include "hostile_link.h"
-#include "unit_test.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
  *
  * usage: hostile_keys RNICD
  */
-#include "hostile_link.h"
-#include "key_predictor.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/hostile/key_predictor.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #define KEYS	    1000
 #define UP_TO_PD    2 /* steps of a client */

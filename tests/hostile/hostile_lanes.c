@@ -5,13 +5,13 @@
  *
  * usage: hostile_lanes RNICD
  */
-#include "direct_program.h"
-#include "hostile_link.h"
-#include "played_peer.h"
+#include "tests/hostile/direct_program.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/hostile/played_peer.h"
 
-#include "base/prng.h"
-#include "wire/packet.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "proto/wire/packet.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <poll.h>

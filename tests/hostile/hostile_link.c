@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "base/bits.h"
-#include "ctl/ctl_check.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/ctl/ctl_check.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <netinet/in.h>
 #include <poll.h>

@@ -3,13 +3,13 @@
  * Helpers of the hostile tests: a daemon of their own on a private socket, and the control protocol
  * spoken by hand, so that a test can break any of its rules. The tests use nothing of the library.
  */
-#ifndef TESTS_HOSTILE_LINK_H
-#define TESTS_HOSTILE_LINK_H
+#ifndef TESTS_HOSTILE_HOSTILE_LINK_H
+#define TESTS_HOSTILE_HOSTILE_LINK_H
 
-#include "ctl/ctl_message.h"
-#include "shm/cqe.h"
-#include "shm/region.h"
-#include "shm/wqe.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/region.h"
+#include "proto/shm/wqe.h"
 
 #include <stdbool.h>
 #include <stddef.h>

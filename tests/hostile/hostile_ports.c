@@ -5,11 +5,11 @@
  *
  * usage: hostile_ports RNICD
  */
-#include "played_peer.h"
+#include "tests/hostile/played_peer.h"
 
-#include "wire/gid.h"
-#include "wire/packet.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

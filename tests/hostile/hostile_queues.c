@@ -4,9 +4,9 @@
  *
  * usage: hostile_queues RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 static int32_t status_of(const struct hostile_client *client, uint16_t operation,
 			 const void *request, size_t bytes)

@@ -5,9 +5,9 @@
  *
  * usage: hostile_quotas RNICD
  */
-#include "hostile_link.h"
-#include "lingering_socket.h"
-#include "unit_test.h"
+#include "tests/hostile/hostile_link.h"
+#include "tests/hostile/lingering_socket.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <signal.h>

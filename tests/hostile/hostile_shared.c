@@ -5,11 +5,11 @@
  *
  * usage: hostile_shared RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "base/prng.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
  *
  * usage: hostile_window RNICD
  */
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 /* A client with a region that windows can be bound to, and one of type 2. */
 struct owner {

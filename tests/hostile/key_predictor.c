@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "key_predictor.h"
+#include "tests/hostile/key_predictor.h"
 
-#include "base/key_table.h"
-#include "base/prng.h"
+#include "lib/nic/base/key_table.h"
+#include "lib/nic/base/prng.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the state of a xoshiro256** generator from memory keys that it drew, and so all keys that
- * it will draw: what an attacker does with keys of his own where keys come from base/prng.h.
+ * it will draw: what an attacker does with keys of his own where keys come from prng.h.
  */
 #ifndef TESTS_HOSTILE_KEY_PREDICTOR_H
 #define TESTS_HOSTILE_KEY_PREDICTOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lingering_socket.h"
-#include "unit_test.h"
+#include "tests/hostile/lingering_socket.h"
+#include "tests/unit/unit_test.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

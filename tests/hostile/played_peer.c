@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "played_peer.h"
+#include "tests/hostile/played_peer.h"
 
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

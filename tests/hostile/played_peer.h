@@ -6,7 +6,7 @@
 #ifndef TESTS_HOSTILE_PLAYED_PEER_H
 #define TESTS_HOSTILE_PLAYED_PEER_H
 
-#include "hostile_link.h"
+#include "tests/hostile/hostile_link.h"
 
 #include <netinet/in.h>
 

@@ -10,7 +10,7 @@
 #ifndef TESTS_SCRIPT_SCRIPT_H
 #define TESTS_SCRIPT_SCRIPT_H
 
-#include "script_packet.h"
+#include "tests/script/script_packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_device.h"
+#include "tests/script/script_device.h"
 
-#include "base/bits.h"
-#include "engine/reliability/credits.h"
-#include "script_names.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
+#include "lib/nic/engine/reliability/credits.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/script/script_names.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,18 +10,18 @@
 #ifndef TESTS_SCRIPT_SCRIPT_DEVICE_H
 #define TESTS_SCRIPT_SCRIPT_DEVICE_H
 
-#include "base/prng.h"
-#include "engine/objects/ah.h"
-#include "engine/objects/cq.h"
-#include "engine/engine.h"
-#include "engine/objects/mr.h"
-#include "engine/objects/mw.h"
-#include "engine/objects/pd.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
-#include "engine/objects/xrcd.h"
-#include "model_memory.h"
-#include "script.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "lib/nic/engine/objects/cq.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "tests/script/script.h"
+#include "tests/sim/model_memory.h"
 
 enum seen_kind { SEEN_PACKET, SEEN_COMPLETION, SEEN_EVENT, SEEN_COUNT };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_names.h"
+#include "tests/script/script_names.h"
 
-#include "wire/syndrome.h"
+#include "proto/wire/syndrome.h"
 
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ const char *const script_qp_names[SCRIPT_QP_COUNT] = {
 const char *const script_wr_opcode_names[RNIC_WR_OPCODE_COUNT] = {
 #define RNIC_WR(opcode_, ...)	    WR(opcode_),
 #define RNIC_WR_LOCAL(opcode_, ...) WR(opcode_),
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 const char *const script_wc_status_names[RNIC_WC_STATUS_COUNT] = {

@@ -3,8 +3,8 @@
 #ifndef TESTS_SCRIPT_SCRIPT_NAMES_H
 #define TESTS_SCRIPT_SCRIPT_NAMES_H
 
-#include "base/verbs_types.h"
-#include "script.h"
+#include "proto/base/verbs_types.h"
+#include "tests/script/script.h"
 
 #define SCRIPT_NAK_CODES   5
 #define SCRIPT_ACCESS_BITS 10

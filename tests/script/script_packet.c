@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_packet.h"
+#include "tests/script/script_packet.h"
 
-#include "base/bits.h"
-#include "script.h"
-#include "script_names.h"
-#include "script_text.h"
-#include "wire/icrc.h"
-#include "wire/syndrome.h"
+#include "proto/base/bits.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/syndrome.h"
+#include "tests/script/script.h"
+#include "tests/script/script_names.h"
+#include "tests/script/script_text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef TESTS_SCRIPT_SCRIPT_PACKET_H
 #define TESTS_SCRIPT_SCRIPT_PACKET_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_parser.h"
+#include "tests/script/script_parser.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
-#include "engine/counters.h"
-#include "script_names.h"
+#include "lib/nic/engine/counters.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
+#include "tests/script/script_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

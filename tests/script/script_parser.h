@@ -3,8 +3,8 @@
 #ifndef TESTS_SCRIPT_SCRIPT_PARSER_H
 #define TESTS_SCRIPT_SCRIPT_PARSER_H
 
-#include "script.h"
-#include "script_text.h"
+#include "tests/script/script.h"
+#include "tests/script/script_text.h"
 
 #include <stddef.h>
 

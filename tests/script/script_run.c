@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_run.h"
+#include "tests/script/script_run.h"
 
-#include "engine/counters.h"
-#include "script_device.h"
-#include "script_names.h"
+#include "lib/nic/engine/counters.h"
+#include "tests/script/script_device.h"
+#include "tests/script/script_names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

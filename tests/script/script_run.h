@@ -3,7 +3,7 @@
 #ifndef TESTS_SCRIPT_SCRIPT_RUN_H
 #define TESTS_SCRIPT_SCRIPT_RUN_H
 
-#include "script.h"
+#include "tests/script/script.h"
 
 #include <stdio.h>
 

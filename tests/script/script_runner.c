@@ -4,8 +4,8 @@
  * script_runner --must-fail FILE...      the runner's own test: each script must fail, and its
  *                                        output must hold the text of every "# complains:" line
  */
-#include "script_parser.h"
-#include "script_run.h"
+#include "tests/script/script_parser.h"
+#include "tests/script/script_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "script_text.h"
+#include "tests/script/script_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * over random networks, each wholly determined by a 64-bit seed. What every end was told must be
  * what its plan and its peer's deeds come to. Arguments: storm_main.h.
  */
-#include "cm_world.h"
-#include "storm_main.h"
+#include "tests/sim/cm_world.h"
+#include "tests/sim/storm_main.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <inttypes.h>
 #include <string.h>

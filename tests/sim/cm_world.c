@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_world.h"
+#include "tests/sim/cm_world.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "wire/packet.h"
-#include "wire/icrc.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/packet.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -13,11 +13,11 @@
 #ifndef TESTS_SIM_CM_WORLD_H
 #define TESTS_SIM_CM_WORLD_H
 
-#include "base/prng.h"
-#include "cm/cm.h"
-#include "mad/cm_message.h"
-#include "mad/ip_cm.h"
-#include "sim_net.h"
+#include "daemon/control/cm/cm.h"
+#include "lib/nic/base/prng.h"
+#include "proto/mad/cm_message.h"
+#include "proto/mad/ip_cm.h"
+#include "tests/sim/sim_net.h"
 
 #define CM_WORLD_PORT 7174
 #define CM_WORLD_MS   UINT64_C(1000000)

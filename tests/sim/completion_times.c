@@ -9,9 +9,9 @@
  * A cell is RUNS runs of one operation each, with seeds 0, 1, 2, ..., so that the same code gives
  * the same table. Between two hosts: 10 us each way, 10 Gb/s, path MTU 4096, ACK timeout code 8.
  */
-#include "sim.h"
+#include "tests/sim/sim.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

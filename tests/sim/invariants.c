@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "invariants.h"
+#include "tests/sim/invariants.h"
 
-#include "engine/reliability/peer_window.h"
-#include "engine/progress/send_position.h"
-#include "engine/engine.h"
-#include "engine/objects/mw.h"
-#include "engine/verbs/qp.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/progress/send_position.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+#include "lib/nic/engine/verbs/qp.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "model_memory.h"
+#include "tests/sim/model_memory.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #ifndef TESTS_SIM_MODEL_MEMORY_H
 #define TESTS_SIM_MODEL_MEMORY_H
 
-#include "mem/client_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

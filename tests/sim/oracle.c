@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "oracle.h"
+#include "tests/sim/oracle.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

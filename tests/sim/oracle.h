@@ -23,8 +23,8 @@
 #ifndef TESTS_SIM_ORACLE_H
 #define TESTS_SIM_ORACLE_H
 
-#include "engine/engine.h"
-#include "sim_memory.h"
+#include "lib/nic/engine/engine.h"
+#include "tests/sim/sim_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

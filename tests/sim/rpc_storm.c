@@ -5,8 +5,8 @@
  * be executed twice; and once the network lets messages through again all must be over within a
  * bounded time, with nothing held. Arguments: storm_main.h.
  */
-#include "rpc_world.h"
-#include "storm_main.h"
+#include "tests/sim/rpc_world.h"
+#include "tests/sim/storm_main.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc_world.h"
-#include "rpc_world_bulk.h"
+#include "tests/sim/rpc_world.h"
+#include "tests/sim/rpc_world_bulk.h"
 
-#include "rpc/wire/rpc_bytes.h"
+#include "lib/apis/rpc/wire/rpc_bytes.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -9,12 +9,12 @@
 #ifndef TESTS_SIM_RPC_WORLD_H
 #define TESTS_SIM_RPC_WORLD_H
 
-#include "rpc/wire/rpc_bulk.h"
-#include "rpc/wire/rpc_calls.h"
-#include "rpc/wire/rpc_history.h"
-#include "rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_bulk.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/wire/rpc_history.h"
+#include "lib/apis/rpc/wire/rpc_session.h"
 
-#include "base/prng.h"
+#include "lib/nic/base/prng.h"
 
 #include <stdbool.h>
 #include <stdint.h>

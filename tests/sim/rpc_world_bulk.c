@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc_world_bulk.h"
+#include "tests/sim/rpc_world_bulk.h"
 
 #define SLOT_BYTES 3000u
 

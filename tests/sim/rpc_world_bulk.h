@@ -5,7 +5,7 @@
 #ifndef TESTS_SIM_RPC_WORLD_BULK_H
 #define TESTS_SIM_RPC_WORLD_BULK_H
 
-#include "rpc_world.h"
+#include "tests/sim/rpc_world.h"
 
 /* ---- what the world lends ---- */
 

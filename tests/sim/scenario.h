@@ -6,10 +6,10 @@
 #ifndef TESTS_SIM_SCENARIO_H
 #define TESTS_SIM_SCENARIO_H
 
-#include "sim.h"
+#include "tests/sim/sim.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 /* Ends the simulation; fails the test with the oracle's sentence when something was wrong. */
 #define assert_sim_is_right(sim)                                                                   \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections over the simulated network, one thing that can happen at a time. */
-#include "cm_world.h"
+#include "tests/sim/cm_world.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define assert_world_is_right(world)                                                               \
 	do {                                                                                       \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Congestion control: senders that share a bottleneck, with ECN and without. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 #define BOTTLENECK_BITS UINT64_C(10000000000)
 #define QUEUE_BYTES	(256 * 1024)

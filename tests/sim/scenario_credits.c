@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* End-to-end credits: a fast sender, and a receiver that posts few receives and late. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 #define MESSAGES 300
 

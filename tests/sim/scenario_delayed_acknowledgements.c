@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ping-pongs, in which ACKs wait for the program's next message
- * (engine/reliability/delayed_acknowledgement.h): on good networks and bad ones, with programs that
+ * (delayed_acknowledgement.h): on good networks and bad ones, with programs that
  * stop answering, and with two programs that wait for each other's ACK.
  */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 #define CM_TIMEOUT  14 /* 67 ms, as the connection manager sets it */
 #define TRIP_NS	    (10 * SIM_US)

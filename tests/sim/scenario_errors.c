@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wrong requests, rights that are missing, memory and peers that vanish. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 struct wrong_work {
 	struct sim_post post;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Packets that no RNIC would send, from the right address and with a good ICRC. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
-#include "wire/headers.h"
+#include "proto/wire/headers.h"
 
 #include <string.h>
 

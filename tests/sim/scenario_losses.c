@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of networks that programs do not notice. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
-#include "port/conditions/fault.h"
-#include "wire/timeout.h"
+#include "lib/nic/port/conditions/fault.h"
+#include "proto/wire/timeout.h"
 
 static void lost_packets_of_each_kind_are_made_good(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages and the receives they need: RNR, lengths, order, flush. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
-#include "wire/timeout.h"
+#include "proto/wire/timeout.h"
 
 static void a_message_waits_for_its_receive(void **state)
 {

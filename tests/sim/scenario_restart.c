@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hosts that restart, and QPs that are destroyed and made anew while packets are under way. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 static void a_peer_of_a_restarted_host_runs_out_of_retries(void **state)
 {

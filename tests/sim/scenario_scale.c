@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Many QPs, and more traffic than a receiver takes. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 static void a_thousand_qps_between_two_hosts(void **state)
 {

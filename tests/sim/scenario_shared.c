@@ -3,7 +3,7 @@
  * Several QPs with one receive queue: the distribution of entries, limits, and QPs that go while
  * they hold an entry.
  */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 #define SENDERS	 4
 #define MESSAGES 100

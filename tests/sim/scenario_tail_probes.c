@@ -3,9 +3,9 @@
  * Lost packets that leave no gap: a tail probe makes them good in a little more than a round trip
  * (retry_timer.h), and without losses there are none.
  */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
-#include "engine/engine_limits.h"
+#include "lib/nic/engine/engine_limits.h"
 
 #define CM_TIMEOUT 14 /* 67 ms, as the connection manager sets it */
 #define ROUNDS	   1000

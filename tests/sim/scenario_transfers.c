@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations of every kind and size over a network that behaves. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 static void writes_of_every_size_around_the_mtu(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* UC and UD: lost messages stay lost, and messages that arrive are whole. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 static void every_operation_arrives_on_a_good_network(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows: opened, used, and closed by either side while the peer still uses them. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 /* A connection whose first end has an open window, of the type wanted. */
 static struct sim_qp *connect_window(struct sim *sim, enum rnic_mw_type type)

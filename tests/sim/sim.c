@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim.h"
+#include "tests/sim/sim.h"
 
-#include "port/conditions/fault.h"
-#include "sim_srq.h"
+#include "lib/nic/port/conditions/fault.h"
+#include "tests/sim/sim_srq.h"
 
 #include <errno.h>
 #include <inttypes.h>

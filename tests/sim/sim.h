@@ -19,7 +19,7 @@
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
-#include "sim_host.h"
+#include "tests/sim/sim_host.h"
 
 #define SIM_US	    UINT64_C(1000)
 #define SIM_MS	    UINT64_C(1000000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections: two QPs, brought to RTS as programs do it. */
-#include "sim.h"
+#include "tests/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

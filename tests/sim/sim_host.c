@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_host.h"
+#include "tests/sim/sim_host.h"
 
-#include "base/bits.h"
-#include "invariants.h"
-#include "sim_srq.h"
-#include "wire/icrc.h"
-#include "wire/syndrome.h"
+#include "proto/base/bits.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/syndrome.h"
+#include "tests/sim/invariants.h"
+#include "tests/sim/sim_srq.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,23 +6,23 @@
  * It compares the engine's counters with the packets it saw, and breaks on purpose (`sabotage`) so
  * that the oracle can be shown to notice.
  */
-#ifndef TESTS_SIM_HOST_H
-#define TESTS_SIM_HOST_H
+#ifndef TESTS_SIM_SIM_HOST_H
+#define TESTS_SIM_SIM_HOST_H
 
-#include "base/prng.h"
-#include "engine/objects/ah.h"
-#include "engine/objects/cq.h"
-#include "engine/engine.h"
-#include "engine/objects/mr.h"
-#include "engine/objects/mw.h"
-#include "engine/objects/pd.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
-#include "engine/objects/xrcd.h"
-#include "model_memory.h"
-#include "oracle.h"
-#include "sim_memory.h"
-#include "sim_net.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "lib/nic/engine/objects/cq.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "tests/sim/model_memory.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/sim_memory.h"
+#include "tests/sim/sim_net.h"
 
 #include <stdbool.h>
 #include <stdint.h>

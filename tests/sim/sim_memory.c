@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_memory.h"
+#include "tests/sim/sim_memory.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
 
 #include <stdlib.h>
 #include <string.h>

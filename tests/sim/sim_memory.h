@@ -5,10 +5,10 @@
  * shadow, when a completion says that bytes have moved; at the end both must be equal, guard bytes
  * included.
  */
-#ifndef TESTS_SIM_MEMORY_H
-#define TESTS_SIM_MEMORY_H
+#ifndef TESTS_SIM_SIM_MEMORY_H
+#define TESTS_SIM_SIM_MEMORY_H
 
-#include "base/prng.h"
+#include "lib/nic/base/prng.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_net.h"
+#include "tests/sim/sim_net.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

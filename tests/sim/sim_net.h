@@ -7,12 +7,12 @@
  * Everything is integer nanoseconds and drawn from one seeded generator, so that a run repeats
  * exactly. Datagrams travel as the bytes of the real wire format, ICRC included.
  */
-#ifndef TESTS_SIM_NET_H
-#define TESTS_SIM_NET_H
+#ifndef TESTS_SIM_SIM_NET_H
+#define TESTS_SIM_SIM_NET_H
 
-#include "base/due_queue.h"
-#include "base/prng.h"
-#include "port/port.h"
+#include "lib/nic/base/due_queue.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

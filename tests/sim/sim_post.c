@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Posts: buffers filled at random, a work entry for the engine, a model for the oracle. */
-#include "engine/reliability/credits.h"
-#include "sim.h"
+#include "lib/nic/engine/reliability/credits.h"
+#include "tests/sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

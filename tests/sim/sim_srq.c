@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_srq.h"
+#include "tests/sim/sim_srq.h"
 
-#include "sim.h"
+#include "tests/sim/sim.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_SIM_SRQ_H
 #define TESTS_SIM_SIM_SRQ_H
 
-#include "sim_host.h"
+#include "tests/sim/sim_host.h"
 
 /* Of a new engine, and before it ends. -ENOMEM. */
 int sim_srq_start(struct sim_host *host);

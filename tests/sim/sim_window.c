@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows: opened, used by the peer, closed by either side, and the oracle's part in it. */
-#include "sim.h"
+#include "tests/sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  *
  * A seed that fails is named with what was wrong and its last packets, and the status is 1.
  */
-#include "sim.h"
-#include "storm_main.h"
+#include "tests/sim/sim.h"
+#include "tests/sim/storm_main.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <inttypes.h>
 #include <stdio.h>

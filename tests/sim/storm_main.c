@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "storm_main.h"
+#include "tests/sim/storm_main.h"
 
 #include <assert.h>
 #include <getopt.h>

@@ -11,7 +11,7 @@
 #ifndef TESTS_SIM_STORM_MAIN_H
 #define TESTS_SIM_STORM_MAIN_H
 
-#include "base/prng.h"
+#include "lib/nic/base/prng.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The oracle can fail: hosts broken in each of the ways that it is there to notice. */
-#include "scenario.h"
+#include "tests/sim/scenario.h"
 
 #include <string.h>
 

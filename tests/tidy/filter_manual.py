@@ -5,9 +5,9 @@ import re
 
 from tree_files import without_comments_and_strings
 
-FILTER = "daemon/device/process/call_filter.c"
-FENCE = "daemon/control/call_fence.c"
-MANUAL = "daemon/rnicd.8"
+FILTER = "daemon/device/host_process/call_filter.c"
+FENCE = "daemon/control/main/call_fence.c"
+MANUAL = "daemon/control/main/rnicd.8"
 CONSTANT = r"\b(?:F_[A-Z_]+|UDP_[A-Z_]+|IP(?:V6)?_RECV[A-Z_]+|SO_[A-Z_]+)\b"
 
 

@@ -19,7 +19,7 @@ ORDERS = {
         {"engine"},
     ],
     # A handler of signals reaches what is below it, and no lock but the table's.
-    "lib/guard/": [
+    "lib/dropin/guard/": [
         {"guard", "bare_calls", "guarded_copy"},
         {"code_ranges", "action_table"},
         {"held_signals"},

@@ -36,19 +36,19 @@ OUT = {
 # Where a word means something else, and what.
 RPC_CALLS = "a settled call of RPC needs no answer any more"
 ALLOWED = [
-    ("settle", "lib/rpc/", RPC_CALLS),
+    ("settle", "lib/apis/rpc/", RPC_CALLS),
     ("settle", "tests/sim/rpc_", RPC_CALLS),
     ("settle", "tests/unit/rpc/", RPC_CALLS),
-    ("settled", "lib/rpc/", RPC_CALLS),
+    ("settled", "lib/apis/rpc/", RPC_CALLS),
     ("settled", "tests/sim/rpc_", RPC_CALLS),
     ("settled", "tests/unit/rpc/", RPC_CALLS),
-    ("settle", "lib/native/rnic_cm", "an event is settled when its channel has changed"),
+    ("settle", "lib/client/native/rnic_cm", "an event is settled when its channel has changed"),
     ("settle", "lib/nic/port/udp/udp_batch.c", "the outcome of a batch is settled"),
-    ("carrier", "daemon/common/netlink_message", "the carrier of a network interface"),
-    ("carrier", "daemon/network/", "the carrier of a network interface"),
+    ("carrier", "daemon/shared/netlink_message", "the carrier of a network interface"),
+    ("carrier", "daemon/control/network/", "the carrier of a network interface"),
     ("carrier", "lib/nic/port/", "the carrier of a network interface"),
     ("carrier", "tests/interop/bad_start.sh", "a pigeon"),
-    ("give_way", "daemon/cm/", "a connection gives way to others when there are many"),
+    ("give_way", "daemon/control/cm/", "a connection gives way to others when there are many"),
 ]
 
 SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map", ".md", ".rnic", ".1", ".7", ".8"}

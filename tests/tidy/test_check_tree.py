@@ -186,7 +186,7 @@ with --port socket: io_uring_setup.
         self.expect(out_words.check_words, {"README.md": "Datagrams leave in Trains.\n"},
                     {"README.md": "The restrained constraints.\n"})
         self.expect(out_words.check_words, {"lib/nic/a.c": "int end_nap;\n"},
-                    {"lib/rpc/a.c": "int settled;\n"})
+                    {"lib/apis/rpc/a.c": "int settled;\n"})
 
     def test_layers(self):
         for name, include in [
@@ -198,9 +198,9 @@ with --port socket: io_uring_setup.
                 ("lib/nic/mem/a.c", '#include "port/port.h"'),
                 ("proto/wire/a.c", '#include "ctl/ctl_message.h"'),
                 ("proto/wire/a.c", "#include <unistd.h>"),
-                ("lib/native/a.c", '#include "engine/qp.h"'),
-                ("lib/native/a.c", "#include <infiniband/verbs.h>"),
-                ("lib/verbs/a.c", '#include "session/session.h"')]:
+                ("lib/client/native/a.c", '#include "engine/qp.h"'),
+                ("lib/client/native/a.c", "#include <infiniband/verbs.h>"),
+                ("lib/dropin/verbs/a.c", '#include "session/session.h"')]:
             with self.subTest(name=name, include=include):
                 self.expect(check_tree.check_includes, {name: include + "\n"},
                             {name: '#include "base/be.h"\n#include <string.h>\n'})

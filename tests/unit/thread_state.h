@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kernel says of a thread of this process. */
-#ifndef THREAD_STATE_H
-#define THREAD_STATE_H
+#ifndef TESTS_UNIT_THREAD_STATE_H
+#define TESTS_UNIT_THREAD_STATE_H
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The common header of all test programs: cmocka, the headers that cmocka needs before itself, and
  * the differences between cmocka 1 and cmocka 2.
  */
-#ifndef UNIT_TEST_H
-#define UNIT_TEST_H
+#ifndef TESTS_UNIT_UNIT_TEST_H
+#define TESTS_UNIT_UNIT_TEST_H
 
 #include <errno.h>
 #include <setjmp.h>

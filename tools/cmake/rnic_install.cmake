@@ -54,7 +54,7 @@ function(rnic_api_library target name)
 endfunction()
 
 function(rnic_completion name)
-  set(templates ${PROJECT_SOURCE_DIR}/tools/completion)
+  set(templates ${PROJECT_SOURCE_DIR}/tools/packaging/completion)
   set(folder ${CMAKE_BINARY_DIR}/completion)
   configure_file(${templates}/program.bash.in ${folder}/${name} @ONLY)
   configure_file(${templates}/program.zsh.in ${folder}/_${name} @ONLY)

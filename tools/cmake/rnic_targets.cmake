@@ -2,9 +2,7 @@
 #
 # The kinds of target of this tree, so that a folder's CMakeLists.txt is a list of files.
 #
-#   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library; includes
-#                                                          start at RNIC_INCLUDE_ROOT, or else at
-#                                                          the folder's parent
+#   rnic_static_library(NAME FILES... [USES LIBRARY...])   one folder, one static library
 #   rnic_shared_library(NAME MAP FILES... [USES LIBRARY...] [SHOWS LIBRARY...])
 #                                                          a library with the version script MAP; a
 #                                                          program that links the library links what
@@ -12,6 +10,7 @@
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin, with a --version; to be
 #                                                          installed, with its completion in shells
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
+#   rnic_unit_tests([FOLDER/]NAME... USES LIBRARY...)      such a program of each FOLDER/test_NAME.c
 #   rnic_thread_test(NAME FILES... [USES LIBRARY...])      the same with FILES, which may be the
 #                                                          libraries' own, under ThreadSanitizer
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON;
@@ -24,6 +23,8 @@ target_compile_options(rnic_warnings INTERFACE
   -Wstrict-prototypes -Wformat=2 -Wvla -Wundef -Wpointer-arith
   $<$<BOOL:${RNIC_WERROR}>:-Werror>)
 target_compile_definitions(rnic_warnings INTERFACE _GNU_SOURCE)
+# "..." includes name paths of the repository; <rnic/...> includes are the public headers.
+target_include_directories(rnic_warnings INTERFACE ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
 add_library(rnic_options INTERFACE)
 target_link_libraries(rnic_options INTERFACE rnic_warnings)
 if(RNIC_SANITIZE)
@@ -36,10 +37,6 @@ endif()
 function(rnic_static_library name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
-  if(NOT RNIC_INCLUDE_ROOT)
-    set(RNIC_INCLUDE_ROOT ${CMAKE_CURRENT_SOURCE_DIR}/..)
-  endif()
-  target_include_directories(${name} PUBLIC ${RNIC_INCLUDE_ROOT})
   target_link_libraries(${name} PUBLIC rnic_options ${arg_USES})
 endfunction()
 
@@ -49,9 +46,6 @@ function(rnic_shared_library name map)
   cmake_parse_arguments(arg "" "" "USES;SHOWS" ${ARGN})
   add_library(${name} SHARED ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} PUBLIC ${arg_SHOWS})
-  if(RNIC_INCLUDE_ROOT)
-    target_include_directories(${name} PRIVATE ${RNIC_INCLUDE_ROOT})
-  endif()
   target_link_options(${name} PRIVATE
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${map} -Wl,-z,now)
   if(NOT RNIC_SANITIZE AND NOT RNIC_FUZZ)
@@ -63,7 +57,7 @@ endfunction()
 function(rnic_program name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS}
-    ${PROJECT_SOURCE_DIR}/tools/admin/program_version.c)
+    ${PROJECT_SOURCE_DIR}/tools/support/program_version.c)
   target_compile_definitions(${name} PRIVATE
     RNIC_PROGRAM="${name}" RNIC_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES})
@@ -78,6 +72,15 @@ function(rnic_unit_test name)
   target_link_libraries(${name} PRIVATE rnic_options ${arg_USES} rnic_cmocka)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+function(rnic_unit_tests)
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
+  foreach(test IN LISTS arg_UNPARSED_ARGUMENTS)
+    get_filename_component(name ${test} NAME)
+    get_filename_component(folder ./${test} DIRECTORY)
+    rnic_unit_test(test_${name} ${folder}/test_${name}.c USES ${arg_USES})
+  endforeach()
 endfunction()
 
 # Files outside FILES hide their accesses from the sanitizer, and their system calls do not. Not in

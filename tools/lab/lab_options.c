@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lab_options.h"
+#include "tools/lab/lab_options.h"
 
-#include "base/bits.h"
-#include "link/segment_buffer.h"
+#include "proto/base/bits.h"
+#include "tools/lab/link/segment_buffer.h"
 
 #include <argp.h>
 #include <limits.h>

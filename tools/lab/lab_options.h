@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of rnic-lab. */
-#ifndef TOOLS_RNIC_LAB_LAB_OPTIONS_H
-#define TOOLS_RNIC_LAB_LAB_OPTIONS_H
+#ifndef TOOLS_LAB_LAB_OPTIONS_H
+#define TOOLS_LAB_LAB_OPTIONS_H
 
-#include "exchange/exchange_message.h"
+#include "tools/lab/exchange/exchange_message.h"
 
 #include <stdbool.h>
 

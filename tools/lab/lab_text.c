@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of rnic-lab: its own lines to stderr, and a stranger's text to stdout. */
-#ifndef TOOLS_RNIC_LAB_LAB_TEXT_H
-#define TOOLS_RNIC_LAB_LAB_TEXT_H
+#ifndef TOOLS_LAB_LAB_TEXT_H
+#define TOOLS_LAB_LAB_TEXT_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rnic-lab: the operations of an RDMA network interface, one at a time, between two programs. */
-#include "modes/lab_modes.h"
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/modes/lab_modes.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture_reader.h"
+#include "tools/rnic-inspect/capture_reader.h"
 
-#include "base/time_units.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <fcntl.h>

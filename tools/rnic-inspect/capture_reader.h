@@ -6,8 +6,8 @@
  * The reader maps the file, and frames point into the mapping. It does not trust the file: it
  * checks every length against the bytes of the file.
  */
-#ifndef RNIC_INSPECT_CAPTURE_READER_H
-#define RNIC_INSPECT_CAPTURE_READER_H
+#ifndef TOOLS_RNIC_INSPECT_CAPTURE_READER_H
+#define TOOLS_RNIC_INSPECT_CAPTURE_READER_H
 
 #include <stddef.h>
 #include <stdint.h>

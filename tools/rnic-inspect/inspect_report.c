@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect_report.h"
+#include "tools/rnic-inspect/inspect_report.h"
 
-#include "base/time_units.h"
-#include "wire/gid.h"
-#include "wire/syndrome.h"
+#include "proto/base/time_units.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/syndrome.h"
 
 #include <inttypes.h>
 #include <stdio.h>

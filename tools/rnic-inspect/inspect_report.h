@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the result on standard output: a line a packet and a summary, as text or as JSON lines. */
-#ifndef RNIC_INSPECT_REPORT_H
-#define RNIC_INSPECT_REPORT_H
+#ifndef TOOLS_RNIC_INSPECT_INSPECT_REPORT_H
+#define TOOLS_RNIC_INSPECT_INSPECT_REPORT_H
 
-#include "judgement.h"
+#include "tools/rnic-inspect/judgement.h"
 
 struct inspect_summary {
 	uint64_t verdict_counts[VERDICT_COUNT];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "judgement.h"
+#include "tools/rnic-inspect/judgement.h"
 
-#include "link_layer.h"
+#include "tools/rnic-inspect/link_layer.h"
 
-#include "base/be.h"
-#include "wire/icrc.h"
+#include "proto/base/be.h"
+#include "proto/wire/icrc.h"
 
 #include <errno.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The judgement about one captured frame. Pure. */
-#ifndef RNIC_INSPECT_JUDGEMENT_H
-#define RNIC_INSPECT_JUDGEMENT_H
+#ifndef TOOLS_RNIC_INSPECT_JUDGEMENT_H
+#define TOOLS_RNIC_INSPECT_JUDGEMENT_H
 
-#include "capture_reader.h"
+#include "tools/rnic-inspect/capture_reader.h"
 
-#include "wire/ip_header.h"
+#include "proto/wire/ip_header.h"
 
 enum verdict {
 	VERDICT_OTHER,	     /* not RoCEv2 */

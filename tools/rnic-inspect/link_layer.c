@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "link_layer.h"
+#include "tools/rnic-inspect/link_layer.h"
 
-#include "base/be.h"
-#include "base/bits.h"
+#include "proto/base/be.h"
+#include "proto/base/bits.h"
 
 #define ETHERTYPE_IPV4	     0x0800
 #define ETHERTYPE_IPV6	     0x86dd

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the IP packet in a captured frame: Ethernet (with VLAN tags), Linux cooked, raw, loopback.
  */
-#ifndef RNIC_INSPECT_LINK_LAYER_H
-#define RNIC_INSPECT_LINK_LAYER_H
+#ifndef TOOLS_RNIC_INSPECT_LINK_LAYER_H
+#define TOOLS_RNIC_INSPECT_LINK_LAYER_H
 
 #include <stdbool.h>
 #include <stddef.h>

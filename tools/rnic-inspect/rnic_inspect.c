@@ -6,8 +6,8 @@
  * Exit status: 0 all are good, 1 some packet has a bad ICRC or does not decode, 2 the file cannot
  * be read.
  */
-#include "inspect_report.h"
-#include "link_layer.h"
+#include "tools/rnic-inspect/inspect_report.h"
+#include "tools/rnic-inspect/link_layer.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "beside_socket.h"
+#include "tools/rnic-run/beside_socket.h"
 
-#include "complaint.h"
+#include "tools/rnic-run/complaint.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "captive.h"
+#include "tools/rnic-run/captive.h"
 
-#include "admin/admin_link.h"
-#include "admin/device_address.h"
-#include "admin/install_tree.h"
-#include "beside_socket.h"
-#include "complaint.h"
-#include "port_advice.h"
+#include "lib/client/admin/admin_link.h"
+#include "tools/rnic-run/beside_socket.h"
+#include "tools/rnic-run/complaint.h"
+#include "tools/rnic-run/port_advice.h"
+#include "tools/support/device_address.h"
+#include "tools/support/install_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

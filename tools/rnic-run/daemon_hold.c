@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon_hold.h"
+#include "tools/rnic-run/daemon_hold.h"
 
 #include <fcntl.h>
 #include <limits.h>

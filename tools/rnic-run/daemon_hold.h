@@ -5,8 +5,8 @@
  * inherits a descriptor with a shared lock on the file beside the socket. The lock ends with the
  * command and all that it left running.
  */
-#ifndef RNIC_RUN_DAEMON_HOLD_H
-#define RNIC_RUN_DAEMON_HOLD_H
+#ifndef TOOLS_RNIC_RUN_DAEMON_HOLD_H
+#define TOOLS_RNIC_RUN_DAEMON_HOLD_H
 
 /*
  * Holds the daemon of this socket for this process and the command that replaces it. A daemon that

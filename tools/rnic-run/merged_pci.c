@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "merged_pci.h"
+#include "tools/rnic-run/merged_pci.h"
 
-#include "base/bits.h"
-#include "base/path_view.h"
-#include "tree_files.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
+#include "tools/rnic-run/tree_files.h"
 
 #include <dirent.h>
 #include <errno.h>

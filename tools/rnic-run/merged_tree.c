@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "merged_tree.h"
+#include "tools/rnic-run/merged_tree.h"
 
-#include "base/bits.h"
-#include "base/path_view.h"
-#include "merged_pci.h"
-#include "tree_files.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
+#include "tools/rnic-run/merged_pci.h"
+#include "tools/rnic-run/tree_files.h"
 
 #include <errno.h>
 #include <limits.h>

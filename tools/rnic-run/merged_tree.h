@@ -3,7 +3,7 @@
 #ifndef TOOLS_RNIC_RUN_MERGED_TREE_H
 #define TOOLS_RNIC_RUN_MERGED_TREE_H
 
-#include "native/device_list.h"
+#include "lib/client/native/device_list.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "merged_view.h"
+#include "tools/rnic-run/merged_view.h"
 
-#include "complaint.h"
-#include "merged_pci.h"
-#include "merged_tree.h"
-#include "tree_files.h"
+#include "tools/rnic-run/complaint.h"
+#include "tools/rnic-run/merged_pci.h"
+#include "tools/rnic-run/merged_tree.h"
+#include "tools/rnic-run/tree_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

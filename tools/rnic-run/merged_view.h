@@ -11,7 +11,7 @@
 #ifndef TOOLS_RNIC_RUN_MERGED_VIEW_H
 #define TOOLS_RNIC_RUN_MERGED_VIEW_H
 
-#include "native/device_list.h"
+#include "lib/client/native/device_list.h"
 
 #define MERGED_VIEW_PATH_BYTES 200
 

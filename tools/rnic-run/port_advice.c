@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port_advice.h"
+#include "tools/rnic-run/port_advice.h"
 
-#include "admin/admin_link.h"
+#include "lib/client/admin/admin_link.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

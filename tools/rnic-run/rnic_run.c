@@ -4,17 +4,17 @@
  * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
  * so that pid, signals and exit status are the program's own.
  */
-#include "admin/install_tree.h"
-#include "admin/machine_socket.h"
-#include "admin/socket_option.h"
-#include "base/bits.h"
-#include "base/path_view.h"
-#include "complaint.h"
-#include "ctl/direct_device.h"
-#include "daemon_hold.h"
-#include "merged_view.h"
-#include "run_devices.h"
-#include "view_namespace.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
+#include "proto/ctl/direct_device.h"
+#include "tools/rnic-run/complaint.h"
+#include "tools/rnic-run/daemon_hold.h"
+#include "tools/rnic-run/merged_view.h"
+#include "tools/rnic-run/run_devices.h"
+#include "tools/rnic-run/view_namespace.h"
+#include "tools/support/install_tree.h"
+#include "tools/support/machine_socket.h"
+#include "tools/support/socket_option.h"
 
 #include <argp.h>
 #include <errno.h>

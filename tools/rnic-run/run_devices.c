@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "run_devices.h"
+#include "tools/rnic-run/run_devices.h"
 
-#include "admin/admin_link.h"
-#include "complaint.h"
+#include "lib/client/admin/admin_link.h"
+#include "tools/rnic-run/complaint.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef TOOLS_RNIC_RUN_RUN_DEVICES_H
 #define TOOLS_RNIC_RUN_RUN_DEVICES_H
 
-#include "captive.h"
-#include "native/socket_list.h"
+#include "lib/client/native/socket_list.h"
+#include "tools/rnic-run/captive.h"
 
 /* Values of an option that is given once for each new daemon. */
 struct run_values {

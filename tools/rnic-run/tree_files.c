@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tree_files.h"
+#include "tools/rnic-run/tree_files.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view_namespace.h"
+#include "tools/rnic-run/view_namespace.h"
 
-#include "base/bits.h"
-#include "base/path_view.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
 
 #include <dirent.h>
 #include <errno.h>

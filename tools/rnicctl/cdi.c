@@ -5,11 +5,11 @@
  * folder of the socket and the libraries of this installation, and no device node. The daemon must
  * run: only an answer tells rnicd's socket from another.
  */
-#include "cdi.h"
+#include "tools/rnicctl/cdi.h"
 
-#include "admin/install_tree.h"
-#include "cdi_folder.h"
-#include "daemon_reach.h"
+#include "tools/rnicctl/cdi_folder.h"
+#include "tools/rnicctl/daemon_reach.h"
+#include "tools/support/install_tree.h"
 
 #include <argp.h>
 #include <dlfcn.h>

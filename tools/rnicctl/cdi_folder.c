@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cdi_folder.h"
+#include "tools/rnicctl/cdi_folder.h"
 
-#include "admin/admin_link.h"
+#include "lib/client/admin/admin_link.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon_reach.h"
+#include "tools/rnicctl/daemon_reach.h"
 
-#include "admin/machine_socket.h"
-#include "admin/socket_option.h"
+#include "tools/support/machine_socket.h"
+#include "tools/support/socket_option.h"
 
 #include <errno.h>
 #include <stdio.h>

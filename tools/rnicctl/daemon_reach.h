@@ -2,8 +2,8 @@
 #ifndef TOOLS_RNICCTL_DAEMON_REACH_H
 #define TOOLS_RNICCTL_DAEMON_REACH_H
 
-#include "admin/admin_link.h"
-#include "native/socket_list.h"
+#include "lib/client/admin/admin_link.h"
+#include "lib/client/native/socket_list.h"
 
 /*
  * Opens the link to the daemon on the socket `given` by the user (NULL: none). Where the user names

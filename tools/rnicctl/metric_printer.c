@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric_printer.h"
+#include "tools/rnicctl/metric_printer.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -111,7 +111,7 @@ static void print_counters(const struct metric_page *page, const struct rnic_sho
 	} rows[] = {
 #define GAUGE_METRIC(name, unit, help, value)
 #define COUNTER_METRIC(counter, name, unit, help) {counter, {name, unit, help, METRIC_COUNTER}},
-#include "metric_table.def"
+#include "tools/rnicctl/metric_table.def"
 #undef GAUGE_METRIC
 #undef COUNTER_METRIC
 	};
@@ -131,7 +131,7 @@ static void print_gauges(const struct metric_page *page)
 #define GAUGE_METRIC(name, unit, help, value)                                                      \
 	print_metric(page, &(const struct metric){name, unit, help, METRIC_GAUGE}, value);
 #define COUNTER_METRIC(counter, name, unit, help)
-#include "metric_table.def"
+#include "tools/rnicctl/metric_table.def"
 #undef GAUGE_METRIC
 #undef COUNTER_METRIC
 }

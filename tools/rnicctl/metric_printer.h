@@ -7,7 +7,7 @@
 #ifndef TOOLS_RNICCTL_METRIC_PRINTER_H
 #define TOOLS_RNICCTL_METRIC_PRINTER_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "metrics.h"
+#include "tools/rnicctl/metrics.h"
 
-#include "daemon_reach.h"
-#include "metric_printer.h"
+#include "tools/rnicctl/daemon_reach.h"
+#include "tools/rnicctl/metric_printer.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
-#include "cdi.h"
-#include "metrics.h"
-#include "show.h"
+#include "tools/rnicctl/cdi.h"
+#include "tools/rnicctl/metrics.h"
+#include "tools/rnicctl/show.h"
 
 #include <argp.h>
 #include <stdio.h>

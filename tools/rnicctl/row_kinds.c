@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "row_kinds.h"
+#include "tools/rnicctl/row_kinds.h"
 
-#include "ctl/ctl_cm.h"
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_cm.h"
+#include "proto/ctl/ctl_message.h"
 
 #define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
 #define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))

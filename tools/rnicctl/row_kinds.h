@@ -3,7 +3,7 @@
 #ifndef TOOLS_RNICCTL_ROW_KINDS_H
 #define TOOLS_RNICCTL_ROW_KINDS_H
 
-#include "row_printer.h"
+#include "tools/rnicctl/row_printer.h"
 
 enum { ROW_KIND_COUNT = 11 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "row_printer.h"
+#include "tools/rnicctl/row_printer.h"
 
-#include "ctl/ctl_message.h"
-#include "wire/gid.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/wire/gid.h"
 
 #include <inttypes.h>
 #include <string.h>

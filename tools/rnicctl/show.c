@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "show.h"
+#include "tools/rnicctl/show.h"
 
-#include "daemon_reach.h"
-#include "row_kinds.h"
+#include "tools/rnicctl/daemon_reach.h"
+#include "tools/rnicctl/row_kinds.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/device_address.h"
+#include "tools/support/device_address.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses that users name, and whether a daemon's device has them. */
-#ifndef TOOLS_ADMIN_DEVICE_ADDRESS_H
-#define TOOLS_ADMIN_DEVICE_ADDRESS_H
+#ifndef TOOLS_SUPPORT_DEVICE_ADDRESS_H
+#define TOOLS_SUPPORT_DEVICE_ADDRESS_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 

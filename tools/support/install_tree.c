@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "install_tree.h"
+#include "tools/support/install_tree.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Finds the rest of the project from this program's own place, in the build tree and in an
  * installation, also after a move of the installation.
  */
-#ifndef TOOLS_ADMIN_INSTALL_TREE_H
-#define TOOLS_ADMIN_INSTALL_TREE_H
+#ifndef TOOLS_SUPPORT_INSTALL_TREE_H
+#define TOOLS_SUPPORT_INSTALL_TREE_H
 
 #include <limits.h>
 

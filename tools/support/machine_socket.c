@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/machine_socket.h"
+#include "tools/support/machine_socket.h"
 
-#include "admin/admin_link.h"
-#include "admin/device_address.h"
+#include "lib/client/admin/admin_link.h"
+#include "tools/support/device_address.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -6,8 +6,8 @@
  * the first that serves this user: with the interface that the user names, else with the
  * interface of the default route, else the first by name.
  */
-#ifndef TOOLS_ADMIN_MACHINE_SOCKET_H
-#define TOOLS_ADMIN_MACHINE_SOCKET_H
+#ifndef TOOLS_SUPPORT_MACHINE_SOCKET_H
+#define TOOLS_SUPPORT_MACHINE_SOCKET_H
 
 #include <rnic/rnic.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/socket_option.h"
+#include "tools/support/socket_option.h"
 
 #include <errno.h>
 #include <limits.h>

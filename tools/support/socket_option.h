@@ -3,10 +3,10 @@
  * The meaning of --socket in the tools: the given path, or those that every client uses by default.
  * Paths come out absolute, so that they stay valid after a change of directory.
  */
-#ifndef TOOLS_ADMIN_SOCKET_OPTION_H
-#define TOOLS_ADMIN_SOCKET_OPTION_H
+#ifndef TOOLS_SUPPORT_SOCKET_OPTION_H
+#define TOOLS_SUPPORT_SOCKET_OPTION_H
 
-#include "native/socket_list.h"
+#include "lib/client/native/socket_list.h"
 
 #include <stdbool.h>
 

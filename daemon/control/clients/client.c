@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/client.h"
-#include "common/client_limits.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
-#include "client/client_set.h"
-#include "client/control_limits.h"
-#include "devices/device_set.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/clients/control_limits.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/base/log.h"
+#include "proto/base/time_units.h"
 
 #include <assert.h>
 #include <stdarg.h>

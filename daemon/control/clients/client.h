@@ -10,15 +10,15 @@
  *
  * Invariant: the account (quota.h) ends at 0; client_destroy() asserts this.
  */
-#ifndef DAEMON_CLIENT_CLIENT_H
-#define DAEMON_CLIENT_CLIENT_H
+#ifndef DAEMON_CONTROL_CLIENTS_CLIENT_H
+#define DAEMON_CONTROL_CLIENTS_CLIENT_H
 
-#include "base/list.h"
-#include "common/handle_table.h"
-#include "common/quota.h"
-#include "common/request_connection.h"
-#include "common/show_rows.h"
-#include "ctl/ctl_message.h"
+#include "daemon/shared/base/handle_table.h"
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "daemon/shared/served_peer/request_connection.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/client_set.h"
+#include "daemon/control/clients/client_set.h"
 
-#include "client/control_limits.h"
-#include "common/client_limits.h"
+#include "daemon/control/clients/control_limits.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <assert.h>
 

@@ -5,17 +5,17 @@
  *
  * Invariant: clients end in client_teardown_run() only, which no handler calls.
  */
-#ifndef DAEMON_CLIENT_CLIENT_SET_H
-#define DAEMON_CLIENT_CLIENT_SET_H
+#ifndef DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
+#define DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 
-#include "base/list.h"
-#include "client/costly_users.h"
-#include "client/trouble_log.h"
-#include "common/device_facts.h"
-#include "common/handle_table.h"
-#include "common/quota_pool.h"
-#include "common/request_server.h"
-#include "common/user_quota.h"
+#include "daemon/control/clients/throttled_users.h"
+#include "daemon/control/clients/trouble_log.h"
+#include "daemon/shared/base/handle_table.h"
+#include "daemon/shared/link/device_facts.h"
+#include "daemon/shared/quota/quota_pool.h"
+#include "daemon/shared/quota/user_quota.h"
+#include "daemon/shared/served_peer/request_server.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ struct gone_client {
 
 struct client_set {
 	struct device_set *devices;
-	struct cm *cm; /* the device's connection manager; its sink is cm_ids/cm_sink.h's */
+	struct cm *cm; /* the device's connection manager; its sink is cm_sink.h's */
 	const struct device_facts *facts;
 	const struct device_settings *settings;
 	struct request_server server;

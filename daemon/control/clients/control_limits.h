@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounds of what all clients have in the control plane, and its own need of descriptors, where
  * lane_groups.h and device_view.h do not say it. */
-#ifndef DAEMON_CLIENT_CONTROL_LIMITS_H
-#define DAEMON_CLIENT_CONTROL_LIMITS_H
+#ifndef DAEMON_CONTROL_CLIENTS_CONTROL_LIMITS_H
+#define DAEMON_CONTROL_CLIENTS_CONTROL_LIMITS_H
 
 enum {
 	LIMIT_CM_CHANNELS = 65536,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/costly_users.h"
+#include "daemon/control/clients/throttled_users.h"
 
-#include "base/time_units.h"
+#include "proto/base/time_units.h"
 
 #include <stddef.h>
 

@@ -12,8 +12,8 @@
  * The table is fixed. With more such users than places, the one whose time ends first is forgotten.
  * Pure.
  */
-#ifndef DAEMON_CLIENT_COSTLY_USERS_H
-#define DAEMON_CLIENT_COSTLY_USERS_H
+#ifndef DAEMON_CONTROL_CLIENTS_THROTTLED_USERS_H
+#define DAEMON_CONTROL_CLIENTS_THROTTLED_USERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/trouble_log.h"
+#include "daemon/control/clients/trouble_log.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
+#include "daemon/shared/base/log.h"
+#include "proto/base/time_units.h"
 
 #include <string.h>
 

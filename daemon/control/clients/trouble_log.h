@@ -8,10 +8,10 @@
  * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one, or
  * the oldest one of the same program when that program has half of the list.
  */
-#ifndef DAEMON_CLIENT_TROUBLE_LOG_H
-#define DAEMON_CLIENT_TROUBLE_LOG_H
+#ifndef DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
+#define DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

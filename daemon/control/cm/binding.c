@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/binding.h"
+#include "daemon/control/cm/binding.h"
 
-#include "mad/ip_cm.h"
-#include "wire/gid.h"
+#include "proto/mad/ip_cm.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,11 +7,11 @@
  *
  * Invariant: pending_count is the number of connections whose `binding` is this binding.
  */
-#ifndef DAEMON_CM_BINDING_H
-#define DAEMON_CM_BINDING_H
+#ifndef DAEMON_CONTROL_CM_BINDING_H
+#define DAEMON_CONTROL_CM_BINDING_H
 
-#include "base/list.h"
-#include "cm/cm.h"
+#include "daemon/control/cm/cm.h"
+#include "lib/nic/base/list.h"
 
 #define BINDING_CHAINS	    1024
 #define BINDING_PORT_SPACES 4

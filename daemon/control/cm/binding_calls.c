@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of cm.h about bindings. */
-#include "cm/binding.h"
+#include "daemon/control/cm/binding.h"
 
-#include "cm/cm_connection.h"
-#include "cm/cm_state.h"
-#include "mad/ip_cm.h"
+#include "daemon/control/cm/cm_connection.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/mad/ip_cm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,12 +13,12 @@
  *
  * Invariant: every connection waits for its holder, or has a timer armed.
  */
-#ifndef DAEMON_CM_CM_H
-#define DAEMON_CM_CM_H
+#ifndef DAEMON_CONTROL_CM_CM_H
+#define DAEMON_CONTROL_CM_CM_H
 
-#include "wire/peer_ports.h"
-#include "base/random_source.h"
-#include "base/verbs_types.h"
+#include "lib/nic/base/random_source.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ struct rnic_packet;
 #define CM_DATAGRAM_ACCEPT_PRIVATE_BYTES  136 /* SIDR_REP */
 
 /*
- * An address of a binding or a connection. An IPv4 address is mapped (wire/gid.h). Wildcard
+ * An address of a binding or a connection. An IPv4 address is mapped (gid.h). Wildcard
  * addresses: ::ffff:0.0.0.0 stands for all of IPv4; all zero stands for all of IPv6 and, unless
  * `is_ipv6_only`, for IPv4 too.
  */
@@ -399,7 +399,7 @@ void cm_describe_binding(const struct cm_binding *binding, struct cm_binding_inf
 
 enum cm_counter {
 #define COUNTER(identifier, name, help) CM_COUNTER_##identifier,
-#include "cm/cm_counters.def"
+#include "daemon/control/cm/cm_counters.def"
 #undef COUNTER
 	CM_COUNTER_COUNT,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/cm_connection.h"
+#include "daemon/control/cm/cm_connection.h"
 
-#include "base/be.h"
-#include "base/bits.h"
-#include "cm/cm_state.h"
-#include "wire/timeout.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/base/be.h"
+#include "proto/base/bits.h"
+#include "proto/wire/timeout.h"
 
 #include <assert.h>
 #include <errno.h>

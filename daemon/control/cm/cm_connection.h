@@ -13,14 +13,14 @@
  * has nothing queued and no timer armed. An abandoned connection does not stay in STATE_ENDED. The
  * timer is armed in each state that waits for the peer.
  */
-#ifndef DAEMON_CM_CM_CONNECTION_H
-#define DAEMON_CM_CM_CONNECTION_H
+#ifndef DAEMON_CONTROL_CM_CM_CONNECTION_H
+#define DAEMON_CONTROL_CM_CM_CONNECTION_H
 
-#include "base/list.h"
-#include "base/timer_heap.h"
-#include "cm/cm.h"
-#include "cm/peer_table.h"
-#include "mad/cm_message.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm/peer_table.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/base/timer_heap.h"
+#include "proto/mad/cm_message.h"
 
 #define CONNECTION_HOP_LIMIT 64 /* unless the path names another */
 
@@ -149,7 +149,7 @@ struct cm_connection *connection_find_stale(const struct cm *cm, const struct rn
 					    uint32_t peer_qpn);
 
 /*
- * Whether messages from that UDP port may be the peer's (wire/peer_ports.h). When not, counts the
+ * Whether messages from that UDP port may be the peer's (peer_ports.h). When not, counts the
  * message, and tells the owner of the first one.
  */
 bool connection_takes_port(struct cm_connection *connection, uint16_t port);

@@ -3,13 +3,13 @@
  * The owner's calls of the connection manager: creation, release, datagrams in and out, time. This
  * file passes messages and deadlines to connections and requests.
  */
-#include "cm/cm.h"
+#include "daemon/control/cm/cm.h"
 
-#include "cm/cm_connection.h"
-#include "cm/cm_state.h"
-#include "cm/request.h"
-#include "wire/gid.h"
-#include "wire/packet.h"
+#include "daemon/control/cm/cm_connection.h"
+#include "daemon/control/cm/cm_state.h"
+#include "daemon/control/cm/request.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounds of the connection manager's tables. */
-#ifndef DAEMON_CM_CM_LIMITS_H
-#define DAEMON_CM_CM_LIMITS_H
+#ifndef DAEMON_CONTROL_CM_CM_LIMITS_H
+#define DAEMON_CONTROL_CM_CM_LIMITS_H
 
 enum cm_limit {
 	LIMIT_CM_CONNECTIONS = 65536,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/cm_state.h"
+#include "daemon/control/cm/cm_state.h"
 
 #include <assert.h>
 
@@ -23,7 +23,7 @@ const char *cm_counter_name(enum cm_counter counter)
 {
 	static const char *const names[CM_COUNTER_COUNT] = {
 #define COUNTER(identifier, name, help) [CM_COUNTER_##identifier] = name,
-#include "cm/cm_counters.def"
+#include "daemon/control/cm/cm_counters.def"
 #undef COUNTER
 	};
 

@@ -4,18 +4,18 @@
  * state. Includes run one way: from cm_dispatch.c over requests, actions and connections to this
  * file, and from this file to the tables and the facade cm.h. Several files implement cm.h.
  */
-#ifndef DAEMON_CM_CM_STATE_H
-#define DAEMON_CM_CM_STATE_H
+#ifndef DAEMON_CONTROL_CM_CM_STATE_H
+#define DAEMON_CONTROL_CM_CM_STATE_H
 
-#include "base/key_table.h"
-#include "base/list.h"
-#include "base/timer_heap.h"
-#include "cm/binding.h"
-#include "cm/cm.h"
-#include "cm/pending_listen.h"
-#include "cm/peer_table.h"
-#include "cm/reply.h"
-#include "mad/mad.h"
+#include "daemon/control/cm/binding.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm/peer_table.h"
+#include "daemon/control/cm/pending_listen.h"
+#include "daemon/control/cm/reply.h"
+#include "lib/nic/base/key_table.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/base/timer_heap.h"
+#include "proto/mad/mad.h"
 
 struct cm {
 	struct cm_config config;

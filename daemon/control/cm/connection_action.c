@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/connection_action.h"
+#include "daemon/control/cm/connection_action.h"
 
-#include "cm/cm_state.h"
-#include "cm/request.h"
+#include "daemon/control/cm/cm_state.h"
+#include "daemon/control/cm/request.h"
 
 #include <assert.h>
 #include <errno.h>

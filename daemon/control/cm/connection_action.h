@@ -4,10 +4,10 @@
  * action only in the states of its cells. An action may free the connection. The result of an
  * action on a holder's call goes to the holder; an action on the wire or the clock returns 0.
  */
-#ifndef DAEMON_CM_CONNECTION_ACTION_H
-#define DAEMON_CM_CONNECTION_ACTION_H
+#ifndef DAEMON_CONTROL_CM_CONNECTION_ACTION_H
+#define DAEMON_CONTROL_CM_CONNECTION_ACTION_H
 
-#include "cm/cm_connection.h"
+#include "daemon/control/cm/cm_connection.h"
 
 typedef int connection_action(struct cm_connection *connection,
 			      const struct connection_input *input);

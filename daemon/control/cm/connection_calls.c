@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The holder's calls of cm.h, and their actions. */
-#include "cm/connection_action.h"
+#include "daemon/control/cm/connection_action.h"
 
-#include "base/bits.h"
-#include "cm/cm_state.h"
-#include "mad/ip_cm.h"
-#include "wire/gid.h"
-#include "wire/psn.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/base/bits.h"
+#include "proto/mad/ip_cm.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/psn.h"
 
 #include <assert.h>
 #include <errno.h>

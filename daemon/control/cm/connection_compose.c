@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Composes a connection's queued messages. */
-#include "cm/cm_connection.h"
+#include "daemon/control/cm/cm_connection.h"
 
-#include "cm/cm_state.h"
-#include "mad/ip_cm.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/mad/ip_cm.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The action for every event in every state (IBTA 1.4, 12.9.5 to 12.9.8; holders' calls: as
  * librdmacm).
  */
-#include "cm/connection_action.h"
+#include "daemon/control/cm/connection_action.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences for display: what a connection waits for, and why a connection failed. */
-#include "cm/cm_connection.h"
+#include "daemon/control/cm/cm_connection.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <stdio.h>
 

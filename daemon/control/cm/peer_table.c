@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/peer_table.h"
+#include "daemon/control/cm/peer_table.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

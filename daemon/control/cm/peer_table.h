@@ -3,11 +3,11 @@
  * Connections by their peer's address and a number that the peer chose. The peer may be hostile, so
  * the hash is seeded. The table links nodes that the connections embed, and owns no connection.
  */
-#ifndef DAEMON_CM_PEER_TABLE_H
-#define DAEMON_CM_PEER_TABLE_H
+#ifndef DAEMON_CONTROL_CM_PEER_TABLE_H
+#define DAEMON_CONTROL_CM_PEER_TABLE_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
+#include "lib/nic/base/list.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdint.h>
 

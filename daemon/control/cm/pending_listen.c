@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/pending_listen.h"
+#include "daemon/control/cm/pending_listen.h"
 
-#include "cm/cm_limits.h"
-#include "wire/gid.h"
+#include "daemon/control/cm/cm_limits.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,12 +9,12 @@
  * All requests wait equally long, so the oldest is the first to be refused. Anybody can send
  * requests, so their number is bounded; the manager refuses further requests at once.
  */
-#ifndef DAEMON_CM_PENDING_LISTEN_H
-#define DAEMON_CM_PENDING_LISTEN_H
+#ifndef DAEMON_CONTROL_CM_PENDING_LISTEN_H
+#define DAEMON_CONTROL_CM_PENDING_LISTEN_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
-#include "mad/cm_message.h"
+#include "lib/nic/base/list.h"
+#include "proto/base/verbs_types.h"
+#include "proto/mad/cm_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,11 +4,11 @@
  * connections that are gone. The manager sends each answer once; a peer that misses the answer asks
  * again. The ring has a fixed length, since anybody can make us answer.
  */
-#ifndef DAEMON_CM_REPLY_H
-#define DAEMON_CM_REPLY_H
+#ifndef DAEMON_CONTROL_CM_REPLY_H
+#define DAEMON_CONTROL_CM_REPLY_H
 
-#include "base/verbs_types.h"
-#include "mad/cm_message.h"
+#include "proto/base/verbs_types.h"
+#include "proto/mad/cm_message.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/request.h"
+#include "daemon/control/cm/request.h"
 
-#include "cm/cm_connection.h"
-#include "cm/cm_state.h"
-#include "mad/ip_cm.h"
-#include "wire/gid.h"
+#include "daemon/control/cm/cm_connection.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/mad/ip_cm.h"
+#include "proto/wire/gid.h"
 
 #include <string.h>
 

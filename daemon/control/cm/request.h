@@ -3,11 +3,11 @@
  * Requests from strangers. A REQ or SIDR_REQ becomes a connection with a holder, or is refused.
  * This file also answers messages about connections that do not exist.
  */
-#ifndef DAEMON_CM_REQUEST_H
-#define DAEMON_CM_REQUEST_H
+#ifndef DAEMON_CONTROL_CM_REQUEST_H
+#define DAEMON_CONTROL_CM_REQUEST_H
 
-#include "base/verbs_types.h"
-#include "mad/cm_message.h"
+#include "proto/base/verbs_types.h"
+#include "proto/mad/cm_message.h"
 
 struct cm;
 

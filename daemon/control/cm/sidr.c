@@ -4,9 +4,9 @@
  * afterwards. The answering side remembers its answer for a while, so that a repeated question does
  * not become a second request.
  */
-#include "cm/connection_action.h"
+#include "daemon/control/cm/connection_action.h"
 
-#include "cm/cm_state.h"
+#include "daemon/control/cm/cm_state.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_address.h"
+#include "daemon/control/cm_ids/cm_address.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -7,11 +7,11 @@
  * itself, because programs try themselves by that address first. Exception: on the loopback
  * interface, every address of 127.0.0.0/8 may be another RNIC.
  */
-#ifndef DAEMON_CM_IDS_CM_ADDRESS_H
-#define DAEMON_CM_IDS_CM_ADDRESS_H
+#ifndef DAEMON_CONTROL_CM_IDS_CM_ADDRESS_H
+#define DAEMON_CONTROL_CM_IDS_CM_ADDRESS_H
 
-#include "cm/cm.h"
-#include "ctl/ctl_cm.h"
+#include "daemon/control/cm/cm.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <stdbool.h>
 

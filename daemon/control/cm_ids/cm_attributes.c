@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_attributes.h"
+#include "daemon/control/cm_ids/cm_attributes.h"
 
-#include "cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The attributes that a client gives the queue pair of an identifier. */
-#ifndef DAEMON_CM_IDS_CM_ATTRIBUTES_H
-#define DAEMON_CM_IDS_CM_ATTRIBUTES_H
+#ifndef DAEMON_CONTROL_CM_IDS_CM_ATTRIBUTES_H
+#define DAEMON_CONTROL_CM_IDS_CM_ATTRIBUTES_H
 
-#include "ctl/ctl_cm.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <stdint.h>
 

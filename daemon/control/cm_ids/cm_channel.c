@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_channel.h"
+#include "daemon/control/cm_ids/cm_channel.h"
 
 #include <assert.h>
 #include <errno.h>

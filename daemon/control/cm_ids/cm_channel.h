@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The daemon's end of an event channel of the connection manager: a socket on which the events of
- * identifiers go to the client, as <ctl/ctl_cm.h> describes.
+ * identifiers go to the client, as <ctl_cm.h> describes.
  *
  * Events go in runs: the last of RNIC_CM_EVENTS_SENT_MAX says so, and others wait in order until
  * the client has taken that one. An event that was sent stays known until the client says that it
  * has taken the event, because the identifier may go or move before. Sending never blocks, whatever
  * the client does with its end: a reader of a socket holds no lock that a sender needs.
  */
-#ifndef DAEMON_CM_IDS_CM_CHANNEL_H
-#define DAEMON_CM_IDS_CM_CHANNEL_H
+#ifndef DAEMON_CONTROL_CM_IDS_CM_CHANNEL_H
+#define DAEMON_CONTROL_CM_IDS_CM_CHANNEL_H
 
-#include "base/list.h"
-#include "ctl/ctl_cm.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "cm_ids/cm_address.h"
-#include "wire/gid.h"
-#include "wire/packet.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_address.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The channels and identifiers of a client, between the client's control requests (ctl_cm*.c) and
- * the device's connections (cm/cm.h).
+ * the device's connections (cm.h).
  *
  * Each event of an identifier is kept as a whole until the client takes it. Some events follow
  * requests that the client can repeat without end: their number is bounded for one identifier and
@@ -11,13 +11,13 @@
  * Invariant: an event waits in the channel of its identifier and is dropped with the identifier. A
  * dropped connection request drops the identifier that it made, and the other way round.
  */
-#ifndef DAEMON_CM_IDS_CM_IDENTIFIER_H
-#define DAEMON_CM_IDS_CM_IDENTIFIER_H
+#ifndef DAEMON_CONTROL_CM_IDS_CM_IDENTIFIER_H
+#define DAEMON_CONTROL_CM_IDS_CM_IDENTIFIER_H
 
-#include "base/list.h"
-#include "cm/cm.h"
-#include "cm_ids/cm_channel.h"
-#include "ctl/ctl_cm.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm_ids/cm_channel.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences for display: what an identifier waits for, and what went wrong. */
-#include "cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_sink.h"
+#include "daemon/control/cm_ids/cm_sink.h"
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "cm_ids/cm_address.h"
-#include "cm_ids/cm_attributes.h"
-#include "cm_ids/cm_identifier.h"
-#include "wire/gid.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_address.h"
+#include "daemon/control/cm_ids/cm_attributes.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "proto/wire/gid.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests about channels and identifiers of the connection manager. */
-#include "cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/cm_ids/ctl_cm_handlers.h"
 
-#include "ctl/ctl_check.h"
-#include "cm_ids/cm_identifier.h"
-#include "common/ctl_channel.h"
-#include "cm_ids/ctl_cm_common.h"
-#include "client/client.h"
-#include "client/client_set.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/ctl_cm_common.h"
+#include "daemon/shared/served_peer/ctl_channel.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 #include <stdlib.h>

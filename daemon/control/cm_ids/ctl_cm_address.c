@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests that give an identifier its addresses: binding, resolving, multicast. */
-#include "cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/cm_ids/ctl_cm_handlers.h"
 
-#include "cm_ids/cm_address.h"
-#include "cm_ids/cm_identifier.h"
-#include "cm_ids/ctl_cm_common.h"
-#include "client/client.h"
-#include "client/client_set.h"
-#include "wire/gid.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_address.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/ctl_cm_common.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * operation and the identifier states that allow it, so that a handler gets an identifier in a
  * suitable state.
  */
-#ifndef DAEMON_CM_IDS_CTL_CM_COMMON_H
-#define DAEMON_CM_IDS_CTL_CM_COMMON_H
+#ifndef DAEMON_CONTROL_CM_IDS_CTL_CM_COMMON_H
+#define DAEMON_CONTROL_CM_IDS_CTL_CM_COMMON_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 struct ctl_call;
 struct session_cm_id;

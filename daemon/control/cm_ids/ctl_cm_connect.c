@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Control requests that make, keep and end connections. */
-#include "cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/cm_ids/ctl_cm_handlers.h"
 
-#include "mad/cm_message.h"
-#include "cm_ids/cm_attributes.h"
-#include "cm_ids/cm_identifier.h"
-#include "cm_ids/ctl_cm_common.h"
-#include "client/client.h"
-#include "client/client_set.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_attributes.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/ctl_cm_common.h"
+#include "proto/mad/cm_message.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The handlers of the connection manager's requests; ctl_call.h describes a handler. */
-#ifndef DAEMON_CM_IDS_CTL_CM_HANDLERS_H
-#define DAEMON_CM_IDS_CTL_CM_HANDLERS_H
+#ifndef DAEMON_CONTROL_CM_IDS_CTL_CM_HANDLERS_H
+#define DAEMON_CONTROL_CM_IDS_CTL_CM_HANDLERS_H
 
-#include "common/ctl_call.h"
+#include "daemon/shared/served_peer/ctl_call.h"
 
 int ctl_cm_create_channel(struct ctl_call *call);
 int ctl_cm_destroy_channel(struct ctl_call *call);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_group.h"
+#include "daemon/control/lanes/lane_group.h"
 
-#include "base/bits.h"
-#include "lanes/port_holder.h"
-#include "port/port_text.h"
-#include "port/udp/udp_sockets.h"
-#include "wire/gid.h"
+#include "daemon/control/lanes/port_holder.h"
+#include "lib/nic/port/port_text.h"
+#include "lib/nic/port/udp/udp_sockets.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>

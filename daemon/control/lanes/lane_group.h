@@ -18,12 +18,12 @@
  * close of one of them would give its place in the order to another. It gets its program once, when
  * it is opened.
  */
-#ifndef DAEMON_LANES_LANE_GROUP_H
-#define DAEMON_LANES_LANE_GROUP_H
+#ifndef DAEMON_CONTROL_LANES_LANE_GROUP_H
+#define DAEMON_CONTROL_LANES_LANE_GROUP_H
 
-#include "base/lane.h"
-#include "port/port.h"
-#include "port/udp/udp_lane_sockets.h"
+#include "lib/nic/port/port.h"
+#include "lib/nic/port/udp/udp_lane_sockets.h"
+#include "proto/base/lane.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_groups.h"
+#include "daemon/control/lanes/lane_groups.h"
 
-#include "port/port_text.h"
-#include "wire/gid.h"
+#include "lib/nic/port/port_text.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <stdio.h>

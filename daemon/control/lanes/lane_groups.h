@@ -8,13 +8,13 @@
  * duplicates later: until then nobody could bind the address anew. An address that comes back
  * meanwhile gets its group again.
  */
-#ifndef DAEMON_LANES_LANE_GROUPS_H
-#define DAEMON_LANES_LANE_GROUPS_H
+#ifndef DAEMON_CONTROL_LANES_LANE_GROUPS_H
+#define DAEMON_CONTROL_LANES_LANE_GROUPS_H
 
-#include "base/maxima.h"
-#include "lanes/lane_group.h"
-#include "lanes/lane_table.h"
-#include "port/udp/segmentation.h"
+#include "daemon/control/lanes/lane_group.h"
+#include "daemon/control/lanes/lane_table.h"
+#include "lib/nic/port/udp/segmentation.h"
+#include "proto/base/maxima.h"
 
 #define LANE_GROUPS_RESTING_MAX 8
 #define LANE_GROUPS_REST_NS	UINT64_C(10000000000)

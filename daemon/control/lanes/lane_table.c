@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_table.h"
+#include "daemon/control/lanes/lane_table.h"
 
-#include "port/port_text.h"
+#include "lib/nic/port/port_text.h"
 
 #include <assert.h>
 #include <errno.h>

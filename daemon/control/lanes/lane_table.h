@@ -10,11 +10,11 @@
  * sockets. A lane is spoiled when its sockets serve nobody well any more. A spoiled lane goes to
  * its last user alone, so a user can spoil a few lanes only.
  */
-#ifndef DAEMON_LANES_LANE_TABLE_H
-#define DAEMON_LANES_LANE_TABLE_H
+#ifndef DAEMON_CONTROL_LANES_LANE_TABLE_H
+#define DAEMON_CONTROL_LANES_LANE_TABLE_H
 
-#include "base/lane.h"
-#include "port/port.h"
+#include "lib/nic/port/port.h"
+#include "proto/base/lane.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_zero.h"
+#include "daemon/control/lanes/lane_zero.h"
 
-#include "base/lane.h"
-#include "wire/headers.h"
-#include "wire/packet.h"
+#include "proto/base/lane.h"
+#include "proto/wire/headers.h"
+#include "proto/wire/packet.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -8,13 +8,13 @@
  * The kernel gives a batch whole to the lane of its first packet. A packet that is so here although
  * it is for another lane is a stray: the owner hands it on to the holder of that lane.
  */
-#ifndef DAEMON_LANES_LANE_ZERO_H
-#define DAEMON_LANES_LANE_ZERO_H
+#ifndef DAEMON_CONTROL_LANES_LANE_ZERO_H
+#define DAEMON_CONTROL_LANES_LANE_ZERO_H
 
-#include "path/general_services.h"
-#include "path/icrc_check.h"
-#include "path/path_limits.h"
-#include "port/port.h"
+#include "lib/nic/path/general_services.h"
+#include "lib/nic/path/icrc_check.h"
+#include "lib/nic/path/path_limits.h"
+#include "lib/nic/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/port_holder.h"
+#include "daemon/control/lanes/port_holder.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <ctype.h>
 #include <dirent.h>

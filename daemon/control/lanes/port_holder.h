@@ -3,10 +3,10 @@
  * Finds the process that has a UDP port. The kernel says only that somebody has it; the person who
  * starts a daemon wants to know who.
  */
-#ifndef DAEMON_LANES_PORT_HOLDER_H
-#define DAEMON_LANES_PORT_HOLDER_H
+#ifndef DAEMON_CONTROL_LANES_PORT_HOLDER_H
+#define DAEMON_CONTROL_LANES_PORT_HOLDER_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

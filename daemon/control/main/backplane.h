@@ -9,16 +9,16 @@
  * borrows it: meanwhile lane 0 has a send socket in its place, and gets its packets from the device
  * process. Lane 0 reads it while there is no device process.
  */
-#ifndef DAEMON_CONTROL_BACKPLANE_H
-#define DAEMON_CONTROL_BACKPLANE_H
+#ifndef DAEMON_CONTROL_MAIN_BACKPLANE_H
+#define DAEMON_CONTROL_MAIN_BACKPLANE_H
 
-#include "devices/device_launch.h"
-#include "devices/device_set.h"
-#include "lanes/lane_groups.h"
-#include "lanes/lane_zero.h"
-#include "network/device_network.h"
-#include "path/port_stack.h"
-#include "wire/peer_ports.h"
+#include "daemon/control/lanes/lane_groups.h"
+#include "daemon/control/lanes/lane_zero.h"
+#include "daemon/control/network/device_network.h"
+#include "daemon/control/supervisor/device_launch.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "lib/nic/path/port_stack.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/call_fence.h"
+#include "daemon/control/main/call_fence.h"
 
 #ifndef RNIC_SANITIZED
 
-#include "base/bits.h"
-#include "base/call_rules.h"
+#include "daemon/shared/base/call_rules.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <seccomp.h>

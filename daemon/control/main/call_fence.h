@@ -3,13 +3,13 @@
  * The system calls that the control plane gives up before it serves, by seccomp. Whoever takes the
  * control plane over through a flaw starts no program but that of device processes, attaches to no
  * process, changes no mounts or namespaces, and loads nothing into the kernel. Device processes
- * inherit the fence, and have a much narrower filter of their own (device/process/call_filter.h).
+ * inherit the fence, and have a much narrower filter of their own (call_filter.h).
  *
  * A call behind the fence fails with EPERM: no daemon of all users dies because a library tries
  * one.
  */
-#ifndef DAEMON_CONTROL_CALL_FENCE_H
-#define DAEMON_CONTROL_CALL_FENCE_H
+#ifndef DAEMON_CONTROL_MAIN_CALL_FENCE_H
+#define DAEMON_CONTROL_MAIN_CALL_FENCE_H
 
 #include <stdbool.h>
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/control_plane.h"
-#include "common/client_limits.h"
+#include "daemon/control/main/control_plane.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "base/bits.h"
-#include "base/capabilities.h"
-#include "base/time_units.h"
-#include "client/client.h"
-#include "client/control_limits.h"
-#include "cm/cm.h"
-#include "cm/cm_limits.h"
-#include "cm_ids/cm_sink.h"
-#include "control/client_teardown.h"
-#include "control/control_counters.h"
-#include "control/ctl_dispatch.h"
-#include "control/troubles.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/control_limits.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm/cm_limits.h"
+#include "daemon/control/cm_ids/cm_sink.h"
+#include "daemon/control/server/client_teardown.h"
+#include "daemon/control/server/control_counters.h"
+#include "daemon/control/server/ctl_dispatch.h"
+#include "daemon/control/server/troubles.h"
+#include "daemon/shared/base/capabilities.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <linux/capability.h>

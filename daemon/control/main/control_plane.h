@@ -4,20 +4,20 @@
  * connection manager, the clients with their control socket, the path view, and the backplane with
  * the lanes and the device processes. One thread uses everything here.
  */
-#ifndef DAEMON_CONTROL_CONTROL_PLANE_H
-#define DAEMON_CONTROL_CONTROL_PLANE_H
+#ifndef DAEMON_CONTROL_MAIN_CONTROL_PLANE_H
+#define DAEMON_CONTROL_MAIN_CONTROL_PLANE_H
 
-#include "base/identity.h"
-#include "base/random_source.h"
-#include "engine/engine_limits.h"
-#include "client/client_set.h"
-#include "common/device_facts.h"
-#include "control/backplane.h"
-#include "control/ctl_server.h"
-#include "network/addressing.h"
-#include "network/device_network.h"
-#include "view/device_view.h"
-#include "wire/peer_ports.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/main/backplane.h"
+#include "daemon/control/network/addressing.h"
+#include "daemon/control/network/device_network.h"
+#include "daemon/control/server/ctl_server.h"
+#include "daemon/control/view/device_view.h"
+#include "daemon/shared/base/identity.h"
+#include "daemon/shared/link/device_facts.h"
+#include "lib/nic/base/random_source.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>

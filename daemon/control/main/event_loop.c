@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "event_loop.h"
+#include "daemon/control/main/event_loop.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/time_units.h"
-#include "base/wake_timer.h"
-#include "base/yield.h"
-#include "common/request_turn.h"
-#include "control/control_plane.h"
-#include "holders.h"
+#include "daemon/control/main/control_plane.h"
+#include "daemon/control/main/holders.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/served_peer/request_turn.h"
+#include "lib/wait/clock.h"
+#include "lib/wait/wake_timer.h"
+#include "lib/wait/yield.h"
+#include "proto/base/time_units.h"
 
 #include <ev.h>
 #include <signal.h>

@@ -6,10 +6,10 @@
  * work: a request, or a packet of the connection manager, then finds it awake. Else it never polls,
  * for device processes need the processors.
  */
-#ifndef DAEMON_EVENT_LOOP_H
-#define DAEMON_EVENT_LOOP_H
+#ifndef DAEMON_CONTROL_MAIN_EVENT_LOOP_H
+#define DAEMON_CONTROL_MAIN_EVENT_LOOP_H
 
-#include "common/poll_mode.h"
+#include "daemon/shared/base/poll_mode.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "holders.h"
+#include "daemon/control/main/holders.h"
 
 #include <fcntl.h>
 #include <limits.h>

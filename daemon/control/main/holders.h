@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that rnic-run started: each holds a lock beside the socket, with a device or without. */
-#ifndef DAEMON_HOLDERS_H
-#define DAEMON_HOLDERS_H
+#ifndef DAEMON_CONTROL_MAIN_HOLDERS_H
+#define DAEMON_CONTROL_MAIN_HOLDERS_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "daemon/control/main/options.h"
 
-#include "base/bits.h"
-#include "base/number_list.h"
-#include "base/time_units.h"
-#include "ctl/ctl_message.h"
-#include "engine/objects/pkey.h"
-#include "view/pci_shape.h"
+#include "daemon/control/view/pci_shape.h"
+#include "lib/nic/base/number_list.h"
+#include "lib/nic/engine/objects/pkey.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ enum {
 
 static const struct argp_option options_table[] = {
 #define OPTION(name, key, argument, help) {name, key, argument, 0, help, 0},
-#include "options.def"
+#include "daemon/control/main/options.def"
 #undef OPTION
 	{0},
 };

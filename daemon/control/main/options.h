@@ -3,15 +3,15 @@
  * The command line of rnicd. options_parse() checks only the form; the daemon finds out later
  * whether an interface or a path exists.
  */
-#ifndef DAEMON_OPTIONS_H
-#define DAEMON_OPTIONS_H
+#ifndef DAEMON_CONTROL_MAIN_OPTIONS_H
+#define DAEMON_CONTROL_MAIN_OPTIONS_H
 
-#include "base/log.h"
-#include "wire/peer_ports.h"
-#include "engine/engine_limits.h"
-#include "common/poll_mode.h"
-#include "port/udp/segmentation.h"
-#include "port/udp/udp_port.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/base/poll_mode.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/port/udp/segmentation.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdint.h>
 #include <sys/types.h>

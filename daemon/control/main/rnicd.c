@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The daemon: options, one control plane, its loop, and an orderly end. */
-#include "base/capabilities.h"
-#include "base/clock.h"
-#include "base/heap.h"
-#include "base/identity.h"
-#include "base/log.h"
-#include "base/service_manager.h"
-#include "base/system_random.h"
-#include "common/client_limits.h"
-#include "control/call_fence.h"
-#include "control/control_plane.h"
-#include "event_loop.h"
-#include "options.h"
+#include "daemon/control/main/call_fence.h"
+#include "daemon/control/main/control_plane.h"
+#include "daemon/control/main/event_loop.h"
+#include "daemon/control/main/options.h"
+#include "daemon/control/main/service_manager.h"
+#include "daemon/shared/base/capabilities.h"
+#include "daemon/shared/base/heap.h"
+#include "daemon/shared/base/identity.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/base/system_random.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/service_manager.h"
+#include "daemon/control/main/service_manager.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * Both functions take their variables out of the environment, so that no child process believes
  * that the variables are for itself. Call them while the process has one thread.
  */
-#ifndef DAEMON_BASE_SERVICE_MANAGER_H
-#define DAEMON_BASE_SERVICE_MANAGER_H
+#ifndef DAEMON_CONTROL_MAIN_SERVICE_MANAGER_H
+#define DAEMON_CONTROL_MAIN_SERVICE_MANAGER_H
 
 /*
  * Stores the listening socket that the service manager opened for this process, or -1 when there is

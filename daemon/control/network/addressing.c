@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/addressing.h"
+#include "daemon/control/network/addressing.h"
 
-#include "base/be.h"
-#include "port/port_text.h"
-#include "wire/gid.h"
-#include "wire/ip_header.h"
+#include "lib/nic/port/port_text.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/ip_header.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -7,11 +7,11 @@
  * The decisions are pure functions over a table of addresses; only addressing_resolve() asks the
  * system.
  */
-#ifndef DAEMON_NETWORK_ADDRESSING_H
-#define DAEMON_NETWORK_ADDRESSING_H
+#ifndef DAEMON_CONTROL_NETWORK_ADDRESSING_H
+#define DAEMON_CONTROL_NETWORK_ADDRESSING_H
 
-#include "network/gid_table.h"
-#include "port/port.h"
+#include "daemon/control/network/gid_table.h"
+#include "lib/nic/port/port.h"
 
 #include <net/if.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/device_network.h"
+#include "daemon/control/network/device_network.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/time_units.h"
-#include "cm/cm.h"
-#include "common/device_facts.h"
-#include "network/addressing.h"
-#include "view/device_view.h"
-#include "wire/gid.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/network/addressing.h"
+#include "daemon/control/view/device_view.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/link/device_facts.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,11 +8,11 @@
  * its index while a queue pair or an address handle sends from it, also when the interface has lost
  * it: packets are then lost until the address is back.
  */
-#ifndef DAEMON_NETWORK_DEVICE_NETWORK_H
-#define DAEMON_NETWORK_DEVICE_NETWORK_H
+#ifndef DAEMON_CONTROL_NETWORK_DEVICE_NETWORK_H
+#define DAEMON_CONTROL_NETWORK_DEVICE_NETWORK_H
 
-#include "network/gid_table.h"
-#include "network/netdev_watch.h"
+#include "daemon/control/network/gid_table.h"
+#include "daemon/control/network/netdev_watch.h"
 
 struct addressing;
 struct cm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/gid_table.h"
+#include "daemon/control/network/gid_table.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <stddef.h>
 

@@ -7,11 +7,11 @@
  * that goes while it is in use keeps its slot, unusable, and gets the slot again when it comes
  * back, as in the kernel's table.
  */
-#ifndef DAEMON_NETWORK_GID_TABLE_H
-#define DAEMON_NETWORK_GID_TABLE_H
+#ifndef DAEMON_CONTROL_NETWORK_GID_TABLE_H
+#define DAEMON_CONTROL_NETWORK_GID_TABLE_H
 
-#include "base/maxima.h"
-#include "base/verbs_types.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/netdev_state.h"
+#include "daemon/control/network/netdev_state.h"
 
-#include "base/be.h"
-#include "network/addressing.h"
-#include "wire/gid.h"
+#include "daemon/control/network/addressing.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
 
 #include <string.h>
 

@@ -9,11 +9,11 @@
  * The kernel gives an interface its link-local address when the link gets its carrier. The list of
  * addresses has this address before, so that GIDs do not change their places with the carrier.
  */
-#ifndef DAEMON_NETWORK_NETDEV_STATE_H
-#define DAEMON_NETWORK_NETDEV_STATE_H
+#ifndef DAEMON_CONTROL_NETWORK_NETDEV_STATE_H
+#define DAEMON_CONTROL_NETWORK_NETDEV_STATE_H
 
-#include "common/netlink_message.h"
-#include "network/gid_table.h"
+#include "daemon/control/network/gid_table.h"
+#include "daemon/shared/network/netlink_message.h"
 
 #define NETDEV_ADDRESSES_MAX 256			/* the state ignores further ones */
 #define NETDEV_LIST_MAX	     (NETDEV_ADDRESSES_MAX + 1) /* with the one that the kernel will add */

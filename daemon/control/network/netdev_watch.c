@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/netdev_watch.h"
+#include "daemon/control/network/netdev_watch.h"
 
-#include "port/port_text.h"
+#include "lib/nic/port/port_text.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -6,11 +6,11 @@
  * The watch misses nothing for long: after the kernel dropped messages, it asks for all addresses
  * again, and the answer comes by the same socket.
  */
-#ifndef DAEMON_NETWORK_NETDEV_WATCH_H
-#define DAEMON_NETWORK_NETDEV_WATCH_H
+#ifndef DAEMON_CONTROL_NETWORK_NETDEV_WATCH_H
+#define DAEMON_CONTROL_NETWORK_NETDEV_WATCH_H
 
-#include "network/netdev_state.h"
-#include "port/port.h"
+#include "daemon/control/network/netdev_state.h"
+#include "lib/nic/port/port.h"
 
 #define NETDEV_WATCH_BUFFER_BYTES 32768 /* longer than any datagram of the kernel's dumps */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/client_teardown.h"
-#include "common/client_limits.h"
+#include "daemon/control/server/client_teardown.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "base/bits.h"
-#include "client/client.h"
-#include "client/client_set.h"
-#include "cm_ids/cm_identifier.h"
-#include "devices/device_child.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <stddef.h>

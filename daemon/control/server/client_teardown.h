@@ -5,8 +5,8 @@
  * connections of all clients end before anything else: peers wait to hear of the end, and a program
  * that is started again waits for its port.
  */
-#ifndef DAEMON_CONTROL_CLIENT_TEARDOWN_H
-#define DAEMON_CONTROL_CLIENT_TEARDOWN_H
+#ifndef DAEMON_CONTROL_SERVER_CLIENT_TEARDOWN_H
+#define DAEMON_CONTROL_SERVER_CLIENT_TEARDOWN_H
 
 struct client_set;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/control_counters.h"
+#include "daemon/control/server/control_counters.h"
 
-#include "client/client_set.h"
-#include "cm/cm.h"
-#include "devices/device_set.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/supervisor/device_set.h"
 
 #include <stdio.h>
 #include <string.h>

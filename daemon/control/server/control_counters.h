@@ -4,11 +4,11 @@
  * all device processes and of lane 0, then the counters of the connection manager, then the
  * counters of --fault.
  */
-#ifndef DAEMON_CONTROL_CONTROL_COUNTERS_H
-#define DAEMON_CONTROL_CONTROL_COUNTERS_H
+#ifndef DAEMON_CONTROL_SERVER_CONTROL_COUNTERS_H
+#define DAEMON_CONTROL_SERVER_CONTROL_COUNTERS_H
 
-#include "ctl/ctl_message.h"
-#include "view/device_view.h"
+#include "daemon/control/view/device_view.h"
+#include "proto/ctl/ctl_message.h"
 
 struct client_set;
 

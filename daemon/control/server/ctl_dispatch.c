@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_dispatch.h"
+#include "daemon/control/server/ctl_dispatch.h"
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "cm_ids/ctl_cm_handlers.h"
-#include "common/ctl_call.h"
-#include "control/ctl_handlers.h"
-#include "control/ctl_server.h"
-#include "control/troubles.h"
-#include "ctl/ctl_check.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/server/ctl_handlers.h"
+#include "daemon/control/server/ctl_server.h"
+#include "daemon/control/server/troubles.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 

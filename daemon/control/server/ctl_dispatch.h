@@ -4,10 +4,10 @@
  * manager. Checks the order, and whether the client may ask, and passes the request to the handler
  * of its operation.
  */
-#ifndef DAEMON_CONTROL_CTL_DISPATCH_H
-#define DAEMON_CONTROL_CTL_DISPATCH_H
+#ifndef DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
+#define DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
 
-#include "common/request_server.h"
+#include "daemon/shared/served_peer/request_server.h"
 
 /* The role of the server of a client set. */
 extern const struct request_role ctl_dispatch_role;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "daemon/control/server/ctl_handlers.h"
 
-#include "base/time_units.h"
-#include "client/client.h"
-#include "client/client_set.h"
-#include "common/ctl_call.h"
-#include "common/client_limits.h"
-#include "control/peer_user.h"
-#include "devices/device_set.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/server/peer_user.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <string.h>

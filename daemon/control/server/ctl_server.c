@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_server.h"
+#include "daemon/control/server/ctl_server.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/time_units.h"
-#include "client/client.h"
-#include "client/client_set.h"
-#include "control/peer_user.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/server/peer_user.h"
+#include "daemon/shared/base/log.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <fcntl.h>

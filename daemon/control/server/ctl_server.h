@@ -3,10 +3,10 @@
  * The control socket: makes a client of each connection. Owns the listening socket and its path in
  * the file system.
  */
-#ifndef DAEMON_CONTROL_CTL_SERVER_H
-#define DAEMON_CONTROL_CTL_SERVER_H
+#ifndef DAEMON_CONTROL_SERVER_CTL_SERVER_H
+#define DAEMON_CONTROL_SERVER_CTL_SERVER_H
 
-#include "control/socket_path.h"
+#include "daemon/control/server/socket_path.h"
 
 #include <stdint.h>
 

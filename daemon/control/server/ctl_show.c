@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_handlers.h"
+#include "daemon/control/server/ctl_handlers.h"
 
-#include "cm_ids/cm_identifier.h"
-#include "base/bits.h"
-#include "base/time_units.h"
-#include "client/client.h"
-#include "client/client_set.h"
-#include "common/ctl_call.h"
-#include "common/show_rows.h"
-#include "control/control_counters.h"
-#include "control/troubles.h"
-#include "devices/device_rows.h"
-#include "devices/device_set.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/server/control_counters.h"
+#include "daemon/control/server/troubles.h"
+#include "daemon/control/supervisor/device_rows.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/peer_user.h"
+#include "daemon/control/server/peer_user.h"
 
-#include "base/capabilities.h"
+#include "daemon/shared/base/capabilities.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -7,8 +7,8 @@
  * process of that number serves it, which has no rights on the host and no programs of the host's
  * root.
  */
-#ifndef DAEMON_CONTROL_PEER_USER_H
-#define DAEMON_CONTROL_PEER_USER_H
+#ifndef DAEMON_CONTROL_SERVER_PEER_USER_H
+#define DAEMON_CONTROL_SERVER_PEER_USER_H
 
 #include <stdint.h>
 #include <sys/types.h>

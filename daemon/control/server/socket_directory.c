@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/socket_directory.h"
+#include "daemon/control/server/socket_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>

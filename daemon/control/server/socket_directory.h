@@ -7,8 +7,8 @@
  * A stranger is everybody but root and the owner of the directory "/", who in a user namespace is
  * whoever owns the files of the host.
  */
-#ifndef DAEMON_CONTROL_SOCKET_DIRECTORY_H
-#define DAEMON_CONTROL_SOCKET_DIRECTORY_H
+#ifndef DAEMON_CONTROL_SERVER_SOCKET_DIRECTORY_H
+#define DAEMON_CONTROL_SERVER_SOCKET_DIRECTORY_H
 
 #include <stddef.h>
 

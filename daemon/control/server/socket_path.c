@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/socket_path.h"
+#include "daemon/control/server/socket_path.h"
 
-#include "base/identity.h"
-#include "control/socket_directory.h"
+#include "daemon/control/server/socket_directory.h"
+#include "daemon/shared/base/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * socket that no program serves any more, but not a socket that another daemon serves. Failures are
  * sentences for the person who started the daemon.
  */
-#ifndef DAEMON_CONTROL_SOCKET_PATH_H
-#define DAEMON_CONTROL_SOCKET_PATH_H
+#ifndef DAEMON_CONTROL_SERVER_SOCKET_PATH_H
+#define DAEMON_CONTROL_SERVER_SOCKET_PATH_H
 
 #include <stddef.h>
 #include <sys/types.h>

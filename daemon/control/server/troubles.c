@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/troubles.h"
+#include "daemon/control/server/troubles.h"
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "cm_ids/cm_identifier.h"
-#include "common/device_facts.h"
-#include "common/trouble_text.h"
-#include "devices/device_child.h"
-#include "port/port.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/shared/link/device_facts.h"
+#include "daemon/shared/reports/trouble_text.h"
+#include "lib/nic/port/port.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * The control plane's entries in the list of troubles: refused requests, and packets that the
  * kernel or the network does not carry.
  */
-#ifndef DAEMON_CONTROL_TROUBLES_H
-#define DAEMON_CONTROL_TROUBLES_H
+#ifndef DAEMON_CONTROL_SERVER_TROUBLES_H
+#define DAEMON_CONTROL_SERVER_TROUBLES_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/child_log.h"
+#include "daemon/control/supervisor/child_log.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
+#include "daemon/shared/base/log.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <fcntl.h>

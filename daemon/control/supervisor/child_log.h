@@ -7,8 +7,8 @@
  *
  * Nothing here blocks. A process that writes faster than the control plane reads loses lines.
  */
-#ifndef DAEMON_DEVICES_CHILD_LOG_H
-#define DAEMON_DEVICES_CHILD_LOG_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_CHILD_LOG_H
+#define DAEMON_CONTROL_SUPERVISOR_CHILD_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/held_clients.h"
+#include "daemon/control/supervisor/client_ledger.h"
 
 #include <errno.h>
 #include <stdlib.h>

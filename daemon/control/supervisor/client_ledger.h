@@ -6,10 +6,10 @@
  * The process is not trusted: a process that never says CLIENT_GONE gets no more than
  * HELD_CLIENTS_MAX clients.
  */
-#ifndef DAEMON_DEVICES_HELD_CLIENTS_H
-#define DAEMON_DEVICES_HELD_CLIENTS_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_CLIENT_LEDGER_H
+#define DAEMON_CONTROL_SUPERVISOR_CLIENT_LEDGER_H
 
-#include "common/client_limits.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

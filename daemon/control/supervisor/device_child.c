@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_child.h"
+#include "daemon/control/supervisor/device_child.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
-#include "common/process_link.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/link/process_link.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,20 +11,20 @@
  * The states are a table in device_child.c. A process that holds a client's reference stays as an
  * object after its death, so that the client learns the reason. device_link.h has the messages.
  */
-#ifndef DAEMON_DEVICES_DEVICE_CHILD_H
-#define DAEMON_DEVICES_DEVICE_CHILD_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_CHILD_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_CHILD_H
 
-#include "base/list.h"
-#include "common/deferred_close.h"
-#include "common/device_facts.h"
-#include "ctl/process_message.h"
-#include "devices/card_totals.h"
-#include "devices/child_log.h"
-#include "devices/device_set_host.h"
-#include "devices/held_clients.h"
-#include "devices/memory_budget.h"
-#include "devices/rows_slot.h"
-#include "devices/shared_page.h"
+#include "daemon/control/supervisor/child_log.h"
+#include "daemon/control/supervisor/client_ledger.h"
+#include "daemon/control/supervisor/device_set_host.h"
+#include "daemon/control/supervisor/memory_budget.h"
+#include "daemon/control/supervisor/pending_query.h"
+#include "daemon/control/supervisor/shared_page.h"
+#include "daemon/control/supervisor/stats_totals.h"
+#include "daemon/shared/base/deferred_close.h"
+#include "daemon/shared/link/device_facts.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_launch.h"
+#include "daemon/control/supervisor/device_launch.h"
 
-#include "common/client_limits.h"
-#include "common/process_link.h"
+#include "daemon/shared/link/process_link.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

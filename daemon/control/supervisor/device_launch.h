@@ -4,8 +4,8 @@
  * PROCESS_LINK_FD, standard error, and /dev/null as its standard input and output: it inherits
  * nothing else of the daemon. Bounds that must hold whatever the process does are set from here.
  */
-#ifndef DAEMON_DEVICES_DEVICE_LAUNCH_H
-#define DAEMON_DEVICES_DEVICE_LAUNCH_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_LAUNCH_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_LAUNCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_link.h"
+#include "daemon/control/supervisor/device_link.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
-#include "common/process_link.h"
-#include "wire/gid.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/link/process_link.h"
+#include "proto/base/time_units.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <linux/sockios.h>

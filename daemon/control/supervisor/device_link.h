@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages between the control plane and one device process (ctl/process_message.h).
+ * The messages between the control plane and one device process (process_message.h).
  *
  * Outbound nothing is queued. What a process must know is state: the GIDs, the facts, one answer.
  * device_link_flush() sends what differs from what was sent before, as soon as the link has room. A
@@ -9,10 +9,10 @@
  * Inbound a turn takes a bounded number of messages. A process that sends too many is not read for
  * a moment, and a message that breaks the protocol ends the process.
  */
-#ifndef DAEMON_DEVICES_DEVICE_LINK_H
-#define DAEMON_DEVICES_DEVICE_LINK_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_LINK_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_LINK_H
 
-#include "devices/device_child.h"
+#include "daemon/control/supervisor/device_child.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_rows.h"
+#include "daemon/control/supervisor/device_rows.h"
 
-#include "common/process_link.h"
-#include "devices/device_link.h"
-#include "devices/device_set.h"
+#include "daemon/control/supervisor/device_link.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/link/process_link.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,11 +8,11 @@
  * did not answer is skipped, and not asked again before its late answer has come: a stopped process
  * delays a listing once. Each reply waits for one answer at most, so that no viewer gives up.
  */
-#ifndef DAEMON_DEVICES_DEVICE_ROWS_H
-#define DAEMON_DEVICES_DEVICE_ROWS_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_ROWS_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_ROWS_H
 
-#include "common/show_rows.h"
-#include "devices/device_child.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/shared/reports/show_rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>

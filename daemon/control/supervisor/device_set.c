@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_set.h"
+#include "daemon/control/supervisor/device_set.h"
 
-#include "base/bits.h"
-#include "base/clock.h"
-#include "base/time_units.h"
-#include "wire/gid.h"
+#include "lib/wait/clock.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>

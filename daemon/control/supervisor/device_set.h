@@ -8,12 +8,12 @@
  * A process is started for the user's first client, ended some seconds after the last, and at the
  * end of the daemon. All calls return at once, device_set_close() aside. One thread uses the set.
  */
-#ifndef DAEMON_DEVICES_DEVICE_SET_H
-#define DAEMON_DEVICES_DEVICE_SET_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_SET_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_SET_H
 
-#include "base/list.h"
-#include "devices/device_link.h"
-#include "devices/device_child.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/control/supervisor/device_link.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,10 +7,10 @@
  * What comes from a device process is checked for its form (rnic_process_check), and texts are
  * printable; the values are still the claims of a process that is not trusted.
  */
-#ifndef DAEMON_DEVICES_DEVICE_SET_HOST_H
-#define DAEMON_DEVICES_DEVICE_SET_HOST_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_SET_HOST_H
+#define DAEMON_CONTROL_SUPERVISOR_DEVICE_SET_HOST_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/memory_budget.h"
+#include "daemon/control/supervisor/memory_budget.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
  * it started. A budget stays as it is while its process lives, and counts until the process is
  * dead: one that hangs in the kernel still has its memory.
  */
-#ifndef DAEMON_DEVICES_MEMORY_BUDGET_H
-#define DAEMON_DEVICES_MEMORY_BUDGET_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_MEMORY_BUDGET_H
+#define DAEMON_CONTROL_SUPERVISOR_MEMORY_BUDGET_H
 
 #include <stdint.h>
 

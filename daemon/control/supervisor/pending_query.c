@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/rows_slot.h"
+#include "daemon/control/supervisor/pending_query.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,10 @@
  * The slot becomes free at its deadline, whatever happened to the asker. A process that did not
  * answer by then is silent until its late answer has come.
  */
-#ifndef DAEMON_DEVICES_ROWS_SLOT_H
-#define DAEMON_DEVICES_ROWS_SLOT_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_PENDING_QUERY_H
+#define DAEMON_CONTROL_SUPERVISOR_PENDING_QUERY_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/shared_page.h"
+#include "daemon/control/supervisor/shared_page.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <fcntl.h>

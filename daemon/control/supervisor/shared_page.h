@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that the control plane shares with one device process: the facts page and the card
- * (ctl/process_message.h). A memfd that nobody can resize, so that no access of the control plane
+ * (process_message.h). A memfd that nobody can resize, so that no access of the control plane
  * can meet a page that is gone.
  *
  * The object owns mapping and descriptor. The descriptor goes to the device process with START, and
  * is closed then; the mapping stays.
  */
-#ifndef DAEMON_DEVICES_SHARED_PAGE_H
-#define DAEMON_DEVICES_SHARED_PAGE_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_SHARED_PAGE_H
+#define DAEMON_CONTROL_SUPERVISOR_SHARED_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

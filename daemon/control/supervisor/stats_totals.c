@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/card_totals.h"
+#include "daemon/control/supervisor/stats_totals.h"
 
 #include <string.h>
 

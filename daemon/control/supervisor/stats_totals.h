@@ -7,10 +7,10 @@
  * Invariant: the total of a counter never shrinks. The last values of a card whose process has
  * ended stay in the totals, and a value that a process takes back is not followed.
  */
-#ifndef DAEMON_DEVICES_CARD_TOTALS_H
-#define DAEMON_DEVICES_CARD_TOTALS_H
+#ifndef DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
+#define DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

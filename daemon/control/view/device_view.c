@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/device_view.h"
+#include "daemon/control/view/device_view.h"
 
-#include "base/path_view.h"
-#include "base/time_units.h"
-#include "view/pci_listings.h"
+#include "daemon/control/view/pci_listings.h"
+#include "proto/base/path_view.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,11 +13,11 @@
  *
  * A number that is read in the moment of its writing may have digits of both values.
  */
-#ifndef DAEMON_VIEW_DEVICE_VIEW_H
-#define DAEMON_VIEW_DEVICE_VIEW_H
+#ifndef DAEMON_CONTROL_VIEW_DEVICE_VIEW_H
+#define DAEMON_CONTROL_VIEW_DEVICE_VIEW_H
 
-#include "view/view_content.h"
-#include "view/view_tree.h"
+#include "daemon/control/view/view_content.h"
+#include "daemon/control/view/view_tree.h"
 
 #include <stdbool.h>
 

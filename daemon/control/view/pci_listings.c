@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/pci_listings.h"
+#include "daemon/control/view/pci_listings.h"
 
-#include "base/bits.h"
-#include "base/path_view.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
 
 #include <dirent.h>
 #include <fcntl.h>

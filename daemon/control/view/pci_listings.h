@@ -3,10 +3,10 @@
  * The machine's own PCI devices and buses in the view: programs that look at all of them find the
  * device of --pci among them. They are those of the daemon's start.
  */
-#ifndef DAEMON_VIEW_PCI_LISTINGS_H
-#define DAEMON_VIEW_PCI_LISTINGS_H
+#ifndef DAEMON_CONTROL_VIEW_PCI_LISTINGS_H
+#define DAEMON_CONTROL_VIEW_PCI_LISTINGS_H
 
-#include "view/view_tree.h"
+#include "daemon/control/view/view_tree.h"
 
 /*
  * Adds links to them, without those whose names the view has already. The listings have the very

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/pci_shape.h"
+#include "daemon/control/view/pci_shape.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The shape of a PCI device, which the device has in the path view with --pci: programs find out by
  * it which NIC is near which GPU and processor. Nothing else knows of it.
  */
-#ifndef DAEMON_VIEW_PCI_SHAPE_H
-#define DAEMON_VIEW_PCI_SHAPE_H
+#ifndef DAEMON_CONTROL_VIEW_PCI_SHAPE_H
+#define DAEMON_CONTROL_VIEW_PCI_SHAPE_H
 
 #include <stdbool.h>
 

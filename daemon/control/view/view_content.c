@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_content.h"
+#include "daemon/control/view/view_content.h"
 
-#include "base/link_rate.h"
-#include "base/path_view.h"
-#include "wire/gid.h"
+#include "proto/base/link_rate.h"
+#include "proto/base/path_view.h"
+#include "proto/wire/gid.h"
 
 #include <stdarg.h>
 #include <stdio.h>

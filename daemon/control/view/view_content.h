@@ -4,11 +4,11 @@
  * of an RNIC, with the kernel's own wording (Documentation/ABI/stable/sysfs-class-infiniband).
  * Pure: from facts to paths and texts. device_view.h writes the counters.
  */
-#ifndef DAEMON_VIEW_CONTENT_H
-#define DAEMON_VIEW_CONTENT_H
+#ifndef DAEMON_CONTROL_VIEW_VIEW_CONTENT_H
+#define DAEMON_CONTROL_VIEW_VIEW_CONTENT_H
 
-#include "ctl/ctl_message.h"
-#include "view/pci_shape.h"
+#include "daemon/control/view/pci_shape.h"
+#include "proto/ctl/ctl_message.h"
 
 struct view_facts {
 	const struct rnic_device_attributes *device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_tree.h"
+#include "daemon/control/view/view_tree.h"
 
 #include <dirent.h>
 #include <errno.h>

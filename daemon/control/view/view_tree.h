@@ -6,8 +6,8 @@
  *
  * Invariant: nobody but its owner can write in it, so its content is the owner's.
  */
-#ifndef DAEMON_VIEW_TREE_H
-#define DAEMON_VIEW_TREE_H
+#ifndef DAEMON_CONTROL_VIEW_VIEW_TREE_H
+#define DAEMON_CONTROL_VIEW_VIEW_TREE_H
 
 #include <sys/types.h>
 

@@ -8,10 +8,10 @@
  *
  * Then the question is whether the call belongs after the start at all.
  */
-#include "device/process/call_filter.h"
+#include "daemon/device/host_process/call_filter.h"
 
-#include "base/bits.h"
-#include "base/call_rules.h"
+#include "daemon/shared/base/call_rules.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  *
  * The kernel kills the process at any other call. call_filter.c says how to find the call.
  */
-#ifndef DAEMON_DEVICE_PROCESS_CALL_FILTER_H
-#define DAEMON_DEVICE_PROCESS_CALL_FILTER_H
+#ifndef DAEMON_DEVICE_HOST_PROCESS_CALL_FILTER_H
+#define DAEMON_DEVICE_HOST_PROCESS_CALL_FILTER_H
 
 /*
  * Installs the filter for all threads, for good. Negative errno: no memory, or -ENOSYS when the

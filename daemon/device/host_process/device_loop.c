@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/device_loop.h"
+#include "daemon/device/host_process/device_loop.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/wake_timer.h"
-#include "base/yield.h"
-#include "common/poll_mode.h"
-#include "device/device_half.h"
-#include "device/process/device_process.h"
+#include "daemon/device/device.h"
+#include "daemon/device/link/device_process.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/base/poll_mode.h"
+#include "lib/wait/clock.h"
+#include "lib/wait/wake_timer.h"
+#include "lib/wait/yield.h"
 
 #include <ev.h>
 #include <signal.h>

@@ -8,8 +8,8 @@
  * Invariant: the loop sleeps only after it has asked every client to wake the daemon, and has
  * looked at every client's doorbells once more. Before it sleeps the card is up to date.
  */
-#ifndef DAEMON_DEVICE_PROCESS_DEVICE_LOOP_H
-#define DAEMON_DEVICE_PROCESS_DEVICE_LOOP_H
+#ifndef DAEMON_DEVICE_HOST_PROCESS_DEVICE_LOOP_H
+#define DAEMON_DEVICE_HOST_PROCESS_DEVICE_LOOP_H
 
 struct device_loop;
 struct device_process;

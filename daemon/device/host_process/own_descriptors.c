@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/own_descriptors.h"
+#include "daemon/device/host_process/own_descriptors.h"
 
-#include "common/process_link.h"
+#include "daemon/shared/link/process_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * nothing else. Whatever else the parent process forgot to close is closed here, so that no
  * descriptor of the control plane or of another user lives on in this process.
  */
-#ifndef DAEMON_DEVICE_PROCESS_OWN_DESCRIPTORS_H
-#define DAEMON_DEVICE_PROCESS_OWN_DESCRIPTORS_H
+#ifndef DAEMON_DEVICE_HOST_PROCESS_OWN_DESCRIPTORS_H
+#define DAEMON_DEVICE_HOST_PROCESS_OWN_DESCRIPTORS_H
 
 /*
  * Opens /dev/null in the place of a missing descriptor below the link, and closes all descriptors

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/process_user.h"
+#include "daemon/device/host_process/process_user.h"
 
-#include "base/capabilities.h"
-#include "base/identity.h"
+#include "daemon/shared/base/capabilities.h"
+#include "daemon/shared/base/identity.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -4,8 +4,8 @@
  * root, and the device process gives the rights up itself: so no other process of that user could
  * ever attach to it, from its first instruction as that user on.
  */
-#ifndef DAEMON_DEVICE_PROCESS_PROCESS_USER_H
-#define DAEMON_DEVICE_PROCESS_PROCESS_USER_H
+#ifndef DAEMON_DEVICE_HOST_PROCESS_PROCESS_USER_H
+#define DAEMON_DEVICE_HOST_PROCESS_PROCESS_USER_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -3,15 +3,15 @@
  * The program rnicd-device: the device process of one user. rnicd starts it with the process link
  * as descriptor 3, and nobody else can: without START the process ends.
  */
-#include "base/heap.h"
-#include "base/log.h"
-#include "common/client_limits.h"
-#include "device/process/call_filter.h"
-#include "device/process/device_loop.h"
-#include "device/process/device_process.h"
-#include "device/process/heap_limit.h"
-#include "device/process/own_descriptors.h"
-#include "device/process/process_user.h"
+#include "daemon/device/host_process/call_filter.h"
+#include "daemon/device/host_process/device_loop.h"
+#include "daemon/device/host_process/own_descriptors.h"
+#include "daemon/device/host_process/process_user.h"
+#include "daemon/device/link/device_process.h"
+#include "daemon/device/link/heap_limit.h"
+#include "daemon/shared/base/heap.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <argp.h>
 #include <errno.h>

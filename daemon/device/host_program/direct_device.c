@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* How the device inside a program comes and goes. */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/bits.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "device/device_config.h"
-#include "guard/guard.h"
+#include "daemon/device/device_config.h"
+#include "daemon/shared/base/log.h"
+#include "lib/dropin/guard/guard.h"
+#include "lib/wait/clock.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <poll.h>

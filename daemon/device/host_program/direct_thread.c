@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The device's thread, which takes the turns while no thread of the program does. */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/bits.h"
-#include "base/clock.h"
-#include "base/yield.h"
+#include "lib/wait/clock.h"
+#include "lib/wait/yield.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <poll.h>

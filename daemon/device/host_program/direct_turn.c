@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/clock.h"
+#include "lib/wait/clock.h"
 
 #include <sched.h>
 #include <sys/epoll.h>

@@ -28,15 +28,15 @@
  * direct_turn.c has the turns and the calls of the program, direct_thread.c the device's thread,
  * direct_wait.c a thread that waits for an event, direct_device.c how the device comes and goes.
  */
-#ifndef DAEMON_DEVICE_DIRECT_DIRECT_TURN_H
-#define DAEMON_DEVICE_DIRECT_DIRECT_TURN_H
+#ifndef DAEMON_DEVICE_HOST_PROGRAM_DIRECT_TURN_H
+#define DAEMON_DEVICE_HOST_PROGRAM_DIRECT_TURN_H
 
-#include "base/time_units.h"
-#include "base/wake_timer.h"
-#include "base/yield_backoff.h"
-#include "ctl/direct_device.h"
-#include "device/device_half.h"
-#include "device/process/device_process.h"
+#include "daemon/device/device.h"
+#include "daemon/device/link/device_process.h"
+#include "lib/wait/wake_timer.h"
+#include "lib/wait/yield_backoff.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/direct_device.h"
 
 #include <poll.h>
 #include <pthread.h>

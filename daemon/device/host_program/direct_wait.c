@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread of the program that waits for an event, and takes the turns until the event comes. */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/bits.h"
-#include "base/clock.h"
-#include "base/yield.h"
+#include "lib/wait/clock.h"
+#include "lib/wait/yield.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/device_process.h"
+#include "daemon/device/link/device_process.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "common/silent_neighbours.h"
-#include "device/device_half.h"
-#include "device/process/heap_limit.h"
+#include "daemon/device/device.h"
+#include "daemon/device/link/heap_limit.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/network/unreachable_neighbours.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <poll.h>

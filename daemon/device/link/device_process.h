@@ -2,16 +2,16 @@
 /*
  * A device process: the device half for the programs of one user, in a process of that user. The
  * control plane starts it with the first of these programs, and says by START what it is to be
- * (ctl/process_message.h). From then on the device half serves device connections, and the process
+ * (process_message.h). From then on the device half serves device connections, and the process
  * link brings addresses, facts and clients.
  */
-#ifndef DAEMON_DEVICE_PROCESS_DEVICE_PROCESS_H
-#define DAEMON_DEVICE_PROCESS_DEVICE_PROCESS_H
+#ifndef DAEMON_DEVICE_LINK_DEVICE_PROCESS_H
+#define DAEMON_DEVICE_LINK_DEVICE_PROCESS_H
 
-#include "base/system_random.h"
-#include "device/device_host.h"
-#include "device/process/card_writer.h"
-#include "device/process/link_client.h"
+#include "daemon/device/device_host.h"
+#include "daemon/device/link/link_client.h"
+#include "daemon/device/link/stats_writer.h"
+#include "daemon/shared/base/system_random.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/group_joins.h"
+#include "daemon/device/link/group_joins.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

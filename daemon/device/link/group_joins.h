@@ -8,11 +8,11 @@
  * The object only decides. `send` sends the messages, and may fail while the link is full: the next
  * group_joins_tick() tries again.
  */
-#ifndef DAEMON_DEVICE_PROCESS_GROUP_JOINS_H
-#define DAEMON_DEVICE_PROCESS_GROUP_JOINS_H
+#ifndef DAEMON_DEVICE_LINK_GROUP_JOINS_H
+#define DAEMON_DEVICE_LINK_GROUP_JOINS_H
 
-#include "base/verbs_types.h"
-#include "engine/engine_limits.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

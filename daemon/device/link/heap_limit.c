@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/heap_limit.h"
+#include "daemon/device/link/heap_limit.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -8,8 +8,8 @@
  * The kernel holds the bound (RLIMIT_DATA), so that no client needs to be counted. Where the bound
  * is met, a request that needs memory is refused with ENOMEM.
  */
-#ifndef DAEMON_DEVICE_PROCESS_HEAP_LIMIT_H
-#define DAEMON_DEVICE_PROCESS_HEAP_LIMIT_H
+#ifndef DAEMON_DEVICE_LINK_HEAP_LIMIT_H
+#define DAEMON_DEVICE_LINK_HEAP_LIMIT_H
 
 #include <stdint.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/link_client.h"
+#include "daemon/device/link/link_client.h"
 
-#include "base/bits.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "common/show_rows.h"
-#include "device/device_half.h"
-#include "device/process/card_writer.h"
-#include "port/udp/udp_lane_sockets.h"
-#include "wire/gid.h"
+#include "daemon/device/device.h"
+#include "daemon/device/link/stats_writer.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "lib/nic/port/udp/udp_lane_sockets.h"
+#include "lib/wait/clock.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdio.h>

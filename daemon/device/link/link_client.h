@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device process's end of the process link (ctl/process_message.h): carries out what the
+ * The device process's end of the process link (process_message.h): carries out what the
  * control plane says, and tells the control plane what the device half meets.
  *
  * The control plane is trusted, but may be slow, stopped or dead. Nothing here blocks. A trouble or
@@ -8,12 +8,12 @@
  * again. When the link hangs up, or brings what is no message, `is_down` is set, and the process
  * ends.
  */
-#ifndef DAEMON_DEVICE_PROCESS_LINK_CLIENT_H
-#define DAEMON_DEVICE_PROCESS_LINK_CLIENT_H
+#ifndef DAEMON_DEVICE_LINK_LINK_CLIENT_H
+#define DAEMON_DEVICE_LINK_LINK_CLIENT_H
 
-#include "common/client_limits.h"
-#include "common/process_link.h"
-#include "device/process/group_joins.h"
+#include "daemon/device/link/group_joins.h"
+#include "daemon/shared/link/process_link.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/card_writer.h"
+#include "daemon/device/link/stats_writer.h"
 
-#include "device/device_half.h"
+#include "daemon/device/device.h"
 
 #include <errno.h>
 #include <stdio.h>

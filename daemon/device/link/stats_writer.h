@@ -7,10 +7,10 @@
  * The counters cost a store each. The rest costs a walk over the queue pairs, and changes only with
  * requests, facts and the ends of clients: whoever serves those calls card_writer_note_change().
  */
-#ifndef DAEMON_DEVICE_PROCESS_CARD_WRITER_H
-#define DAEMON_DEVICE_PROCESS_CARD_WRITER_H
+#ifndef DAEMON_DEVICE_LINK_STATS_WRITER_H
+#define DAEMON_DEVICE_LINK_STATS_WRITER_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/memory/mapped_memory.h"
+#include "daemon/device/memory/mapped_memory.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
-#include "mem/ordered_copy.h"
+#include "lib/nic/mem/ordered_copy.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 #ifndef DAEMON_DEVICE_MEMORY_MAPPED_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_MAPPED_MEMORY_H
 
-#include "mem/client_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 #include <stdint.h>
 

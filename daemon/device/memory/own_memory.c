@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/memory/own_memory.h"
+#include "daemon/device/memory/own_memory.h"
 
-#include "base/bits.h"
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 

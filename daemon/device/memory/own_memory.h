@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client memory where the client is this process: copies through the guard of the process, which
- * end with -EFAULT where the program has unmapped or protected what it registered (guard/guard.h).
+ * end with -EFAULT where the program has unmapped or protected what it registered (guard.h).
  * Atomics are the processor's own.
  *
  * While code that the guard cannot see holds the signals, the accesses go the way of
@@ -10,7 +10,7 @@
 #ifndef DAEMON_DEVICE_MEMORY_OWN_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_OWN_MEMORY_H
 
-#include "device/memory/remote_memory.h"
+#include "daemon/device/memory/remote_memory.h"
 
 struct rnic_guard;
 

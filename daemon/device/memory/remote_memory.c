@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/memory/remote_memory.h"
+#include "daemon/device/memory/remote_memory.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
-#include "mem/ordered_copy.h"
+#include "lib/nic/mem/ordered_copy.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
 
 #include <assert.h>
 #if defined(__x86_64__)

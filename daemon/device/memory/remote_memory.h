@@ -37,7 +37,7 @@
 #ifndef DAEMON_DEVICE_MEMORY_REMOTE_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_REMOTE_MEMORY_H
 
-#include "mem/client_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "device/objects/object_limits.h"
-#include "engine/verbs/qp.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "wire/gid.h"
+#include "daemon/device/objects/object_limits.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
-#include "device/objects/object_limits.h"
+#include "daemon/device/objects/object_limits.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "common/ctl_channel.h"
-#include "device/objects/ctl_region.h"
-#include "device/queues/cqe_delivery.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/cqe.h"
-#include "shm/ring.h"
+#include "daemon/device/objects/ctl_region.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/cqe_delivery.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/shared/served_peer/ctl_channel.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

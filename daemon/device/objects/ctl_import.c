@@ -8,12 +8,12 @@
  * An importer owns its share of a domain and nothing of the exporter. The importer knows the
  * exporter by number: either may end at any time, and neither delays the end of the other.
  */
-#include "device/objects/object_requests.h"
-#include "common/client_limits.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
 
 #include <errno.h>
 #include <stdlib.h>

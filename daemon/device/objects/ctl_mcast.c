@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
-#include "common/client_limits.h"
-#include "engine/engine_limits.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "lib/nic/engine/engine_limits.h"
 
-#include "engine/datagrams/mcast.h"
-#include "engine/verbs/qp.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "wire/gid.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/datagrams/mcast.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "base/checked.h"
-#include "engine/objects/placement.h"
-#include "mem/null_memory.h"
-#include "device/memory/own_memory.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "daemon/device/memory/own_memory.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/mem/null_memory.h"
+#include "proto/base/checked.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests about the port: state, GIDs, partitions. */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
 
 #include <string.h>
 

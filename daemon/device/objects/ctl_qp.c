@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "base/bits.h"
-#include "base/checked.h"
-#include "engine/verbs/qp.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/bits.h"
+#include "proto/base/checked.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The regions in which a client places the queues of its queue pairs. */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "device/objects/ctl_region.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
+#include "daemon/device/objects/ctl_region.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

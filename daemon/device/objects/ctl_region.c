@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/ctl_region.h"
+#include "daemon/device/objects/ctl_region.h"
 
-#include "common/ctl_call.h"
-#include "device/session/session.h"
+#include "daemon/device/session/session.h"
+#include "daemon/shared/served_peer/ctl_call.h"
 
 #include <errno.h>
 #include <unistd.h>

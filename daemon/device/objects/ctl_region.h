@@ -3,7 +3,7 @@
 #ifndef DAEMON_DEVICE_OBJECTS_CTL_REGION_H
 #define DAEMON_DEVICE_OBJECTS_CTL_REGION_H
 
-#include "device/session/shared_region.h"
+#include "daemon/device/session/shared_region.h"
 
 struct ctl_call;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "engine/verbs/srq.h"
-#include "device/objects/ctl_region.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
+#include "daemon/device/objects/ctl_region.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -4,12 +4,12 @@
  * belongs to one session. All sessions that show the same file share the domain that the file
  * names: by the file a program says which programs are its peers.
  */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "engine/verbs/qp.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
 #include <assert.h>
 

@@ -6,7 +6,7 @@
 #ifndef DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H
 #define DAEMON_DEVICE_OBJECTS_OBJECT_REQUESTS_H
 
-#include "common/ctl_call.h"
+#include "daemon/shared/served_peer/ctl_call.h"
 
 /*
  * Carries out a request of a device operation. The caller has checked the length and the order of

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/session_objects.h"
+#include "daemon/device/objects/session_objects.h"
 
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/srq.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,16 +3,16 @@
 #ifndef DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
 #define DAEMON_DEVICE_OBJECTS_SESSION_OBJECTS_H
 
-#include "base/list.h"
-#include "ctl/ctl_message.h"
-#include "device/memory/mapped_memory.h"
-#include "device/memory/remote_memory.h"
-#include "device/queues/session_queues.h"
-#include "device/session/inode_id.h"
-#include "engine/objects/mr.h"
-#include "engine/objects/mw.h"
-#include "engine/objects/pd.h"
-#include "engine/objects/xrcd.h"
+#include "daemon/device/memory/mapped_memory.h"
+#include "daemon/device/memory/remote_memory.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/inode_id.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/cqe_delivery.h"
+#include "daemon/device/queues/cqe_delivery.h"
 
-#include "device/queues/queue_limits.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/srq.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/cqe.h"
-#include "shm/ring.h"
+#include "daemon/device/queues/queue_limits.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <errno.h>

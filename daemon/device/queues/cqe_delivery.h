@@ -12,7 +12,7 @@
 #ifndef DAEMON_DEVICE_QUEUES_CQE_DELIVERY_H
 #define DAEMON_DEVICE_QUEUES_CQE_DELIVERY_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ int64_t cqe_delivery_used(struct session_cq *cq);
 
 /*
  * From now on the CQE of number `index` has slot 0. The queue must be empty, or its region new. The
- * next CQE that is published makes the word visible to the client (shm/ring.h, 7).
+ * next CQE that is published makes the word visible to the client (ring.h, 7).
  */
 void cqe_delivery_set_slot_zero(struct session_cq *cq, uint32_t index);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/doorbell.h"
-#include "device/queues/queue_limits.h"
+#include "daemon/device/queues/doorbell.h"
+#include "daemon/device/queues/queue_limits.h"
 
-#include "device/queues/session_queues.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "proto/shm/ring.h"
 
 static void doorbell_take_one(struct session *session, uint32_t value)
 {

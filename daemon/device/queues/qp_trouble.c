@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/qp_trouble.h"
+#include "daemon/device/queues/qp_trouble.h"
 
-#include "ctl/ctl_message.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session.h"
-#include "device/session/session_owner.h"
-#include "device/session/session_set.h"
-#include "engine/verbs/qp.h"
-#include "wire/gid.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_owner.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/wire/gid.h"
 
 #include <inttypes.h>
 #include <stdio.h>

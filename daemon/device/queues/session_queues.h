@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The objects of a session that live in shared memory or name it: queues, their event channels, and
- * the address handles that send WQEs name. objects/session_objects.h makes and frees these objects.
+ * the address handles that send WQEs name. session_objects.h makes and frees these objects.
  */
 #ifndef DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
 #define DAEMON_DEVICE_QUEUES_SESSION_QUEUES_H
 
-#include "base/list.h"
-#include "common/event_pipe.h"
-#include "ctl/ctl_message.h"
-#include "device/session/shared_region.h"
-#include "engine/objects/ah.h"
-#include "engine/objects/cq.h"
-#include "shm/cqe.h"
-#include "shm/wqe.h"
+#include "daemon/device/session/shared_region.h"
+#include "daemon/shared/base/event_pipe.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "lib/nic/engine/objects/cq.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/wqe.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ struct session_cq {
 	struct event_source async;
 };
 
-/* A region in which the client places the queues of its QPs (ctl/ctl_message.h). */
+/* A region in which the client places the queues of its QPs (ctl_message.h). */
 struct session_queue_region {
 	struct shared_region region;
 	struct rnic_handle handle;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/wqe_fetch.h"
+#include "daemon/device/queues/wqe_fetch.h"
 
-#include "base/checked.h"
-#include "base/operation.h"
-#include "device/queues/queue_limits.h"
-#include "engine/reliability/credits.h"
-#include "engine/verbs/qp.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
+#include "daemon/device/queues/queue_limits.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/checked.h"
+#include "proto/base/operation.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef DAEMON_DEVICE_QUEUES_WQE_FETCH_H
 #define DAEMON_DEVICE_QUEUES_WQE_FETCH_H
 
-#include "base/verbs_types.h"
-#include "engine/objects/send_queue.h"
-#include "shm/wqe.h"
+#include "lib/nic/engine/objects/send_queue.h"
+#include "proto/base/verbs_types.h"
+#include "proto/shm/wqe.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/connection_set.h"
+#include "daemon/device/requests/connection_set.h"
 
-#include "common/client_limits.h"
-#include "device/device_limits.h"
+#include "daemon/device/device_limits.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <assert.h>
 

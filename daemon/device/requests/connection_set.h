@@ -7,9 +7,9 @@
 #ifndef DAEMON_DEVICE_REQUESTS_CONNECTION_SET_H
 #define DAEMON_DEVICE_REQUESTS_CONNECTION_SET_H
 
-#include "base/list.h"
-#include "common/quota_pool.h"
-#include "common/request_server.h"
+#include "daemon/shared/quota/quota_pool.h"
+#include "daemon/shared/served_peer/request_server.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

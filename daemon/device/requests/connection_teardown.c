@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/connection_teardown.h"
+#include "daemon/device/requests/connection_teardown.h"
 
-#include "common/client_limits.h"
-#include "device/requests/connection_set.h"
-#include "device/requests/device_connection.h"
-#include "device/requests/teardown.h"
-#include "device/session/session_set.h"
+#include "daemon/device/requests/connection_set.h"
+#include "daemon/device/requests/device_connection.h"
+#include "daemon/device/requests/teardown.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #define COST_CONNECTION 128 /* as the teardown of sessions counts */
 

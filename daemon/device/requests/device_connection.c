@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/device_connection.h"
+#include "daemon/device/requests/device_connection.h"
 
-#include "base/log.h"
-#include "base/time_units.h"
-#include "common/client_limits.h"
-#include "device/device_config.h"
-#include "device/device_host.h"
-#include "device/requests/connection_set.h"
-#include "device/session/session.h"
-#include "device/session/session_owner.h"
-#include "device/session/session_set.h"
-#include "device/requests/teardown.h"
+#include "daemon/device/device_config.h"
+#include "daemon/device/device_host.h"
+#include "daemon/device/requests/connection_set.h"
+#include "daemon/device/requests/teardown.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_owner.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "proto/base/time_units.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -12,17 +12,17 @@
 #ifndef DAEMON_DEVICE_REQUESTS_DEVICE_CONNECTION_H
 #define DAEMON_DEVICE_REQUESTS_DEVICE_CONNECTION_H
 
-#include "base/list.h"
-#include "common/quota.h"
-#include "common/request_connection.h"
-#include "ctl/ctl_message.h"
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/served_peer/request_connection.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct connection_set;
-struct device_client; /* device/device_config.h */
+struct device_client; /* device_config.h */
 struct session;
 struct session_owner;
 

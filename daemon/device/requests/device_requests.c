@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/device_requests.h"
+#include "daemon/device/requests/device_requests.h"
 
-#include "common/ctl_call.h"
-#include "common/trouble_text.h"
-#include "ctl/ctl_check.h"
-#include "device/device_host.h"
-#include "device/objects/object_requests.h"
-#include "device/requests/connection_set.h"
-#include "device/requests/device_connection.h"
-#include "device/session/session.h"
+#include "daemon/device/device_host.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/requests/connection_set.h"
+#include "daemon/device/requests/device_connection.h"
+#include "daemon/device/session/session.h"
+#include "daemon/shared/reports/trouble_text.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 #include <string.h>

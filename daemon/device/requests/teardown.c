@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/teardown.h"
+#include "daemon/device/requests/teardown.h"
 
-#include "base/bits.h"
-#include "device/objects/session_objects.h"
-#include "device/session/session.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/session/session.h"
+#include "proto/base/bits.h"
 
 #include <stddef.h>
 

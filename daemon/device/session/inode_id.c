@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/inode_id.h"
+#include "daemon/device/session/inode_id.h"
 
 #include <errno.h>
 #include <fcntl.h>

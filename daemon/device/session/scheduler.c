@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/scheduler.h"
+#include "daemon/device/session/scheduler.h"
 
 /* Moves all nodes of `from` to the front of `to`. */
 static void scheduler_splice(struct list *from, struct list *to)

@@ -10,7 +10,7 @@
 #ifndef DAEMON_DEVICE_SESSION_SCHEDULER_H
 #define DAEMON_DEVICE_SESSION_SCHEDULER_H
 
-#include "base/list.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 

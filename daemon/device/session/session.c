@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/session.h"
-#include "common/client_limits.h"
+#include "daemon/device/session/session.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "device/device_config.h"
-#include "device/session/session_owner.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
+#include "daemon/device/device_config.h"
+#include "daemon/device/session/session_owner.h"
+#include "daemon/device/session/session_set.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <errno.h>

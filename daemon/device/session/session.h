@@ -2,7 +2,7 @@
 /*
  * What the device half holds for a client: the regions that the client shares with the daemon, and
  * all objects that the client has made. The objects belong to the session and end with it, in an
- * order that leaves no reference behind (device/requests/teardown.h).
+ * order that leaves no reference behind (teardown.h).
  *
  * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c read
  * shared memory that the client writes. A wrong structure breaks the session: session_break() tells
@@ -11,23 +11,23 @@
 #ifndef DAEMON_DEVICE_SESSION_SESSION_H
 #define DAEMON_DEVICE_SESSION_SESSION_H
 
-#include "base/list.h"
-#include "common/event_pipe.h"
-#include "common/handle_table.h"
-#include "common/quota.h"
-#include "ctl/ctl_message.h"
-#include "device/memory/mapped_memory.h"
-#include "device/memory/remote_memory.h"
-#include "device/session/inode_id.h"
-#include "device/session/shared_region.h"
-#include "shm/region.h"
+#include "daemon/device/memory/mapped_memory.h"
+#include "daemon/device/memory/remote_memory.h"
+#include "daemon/device/session/inode_id.h"
+#include "daemon/device/session/shared_region.h"
+#include "daemon/shared/base/event_pipe.h"
+#include "daemon/shared/base/handle_table.h"
+#include "daemon/shared/quota/quota.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/shm/region.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct device_connection;
 struct session;
-struct session_config; /* device/device_config.h */
+struct session_config; /* device_config.h */
 struct session_set;
 
 /* The kinds of descriptors in the set's epoll instance. */

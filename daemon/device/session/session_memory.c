@@ -3,9 +3,9 @@
  * The mappings in the daemon's address space for which a client is charged: the client's memfds,
  * and the regions that the daemon shares with the client.
  */
-#include "device/session/session.h"
+#include "daemon/device/session/session.h"
 
-#include "common/quota.h"
+#include "daemon/shared/quota/quota.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/session_set.h"
+#include "daemon/device/session/session_set.h"
 
 #include <assert.h>
 #include <errno.h>

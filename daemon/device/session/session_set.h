@@ -9,9 +9,9 @@
 #ifndef DAEMON_DEVICE_SESSION_SESSION_SET_H
 #define DAEMON_DEVICE_SESSION_SESSION_SET_H
 
-#include "base/list.h"
-#include "common/device_facts.h"
-#include "device/session/scheduler.h"
+#include "daemon/device/session/scheduler.h"
+#include "daemon/shared/link/device_facts.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

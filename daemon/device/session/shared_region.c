@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/session/shared_region.h"
+#include "daemon/device/session/shared_region.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #ifndef DAEMON_DEVICE_SESSION_SHARED_REGION_H
 #define DAEMON_DEVICE_SESSION_SHARED_REGION_H
 
-#include "shm/region.h"
+#include "proto/shm/region.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/call_rules.h"
+#include "daemon/shared/base/call_rules.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /*
  * The beginning of each seccomp filter of the daemon, for all threads and for one architecture.
  */
-#ifndef DAEMON_BASE_CALL_RULES_H
-#define DAEMON_BASE_CALL_RULES_H
+#ifndef DAEMON_SHARED_BASE_CALL_RULES_H
+#define DAEMON_SHARED_BASE_CALL_RULES_H
 
 #include <seccomp.h>
 #include <stdint.h>

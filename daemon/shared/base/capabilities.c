@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/capabilities.h"
+#include "daemon/shared/base/capabilities.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -7,8 +7,8 @@
  *
  * Capabilities belong to a thread: call capabilities_keep() before the process has a second one.
  */
-#ifndef DAEMON_BASE_CAPABILITIES_H
-#define DAEMON_BASE_CAPABILITIES_H
+#ifndef DAEMON_SHARED_BASE_CAPABILITIES_H
+#define DAEMON_SHARED_BASE_CAPABILITIES_H
 
 #include <stdint.h>
 #include <sys/types.h>

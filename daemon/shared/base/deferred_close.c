@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/deferred_close.h"
+#include "daemon/shared/base/deferred_close.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -10,8 +10,8 @@
  * The thread shares only the queue with the device. Nobody waits for the thread: the thread ends
  * with the process, or after deferred_close_close() when the queue is empty.
  */
-#ifndef DAEMON_COMMON_DEFERRED_CLOSE_H
-#define DAEMON_COMMON_DEFERRED_CLOSE_H
+#ifndef DAEMON_SHARED_BASE_DEFERRED_CLOSE_H
+#define DAEMON_SHARED_BASE_DEFERRED_CLOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

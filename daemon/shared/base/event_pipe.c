@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/event_pipe.h"
+#include "daemon/shared/base/event_pipe.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,11 +7,11 @@
  * has one source with a bit for each type that is still to be written. An event that is raised
  * again before its record is written gives one record. Writing never blocks.
  */
-#ifndef DAEMON_COMMON_EVENT_PIPE_H
-#define DAEMON_COMMON_EVENT_PIPE_H
+#ifndef DAEMON_SHARED_BASE_EVENT_PIPE_H
+#define DAEMON_SHARED_BASE_EVENT_PIPE_H
 
-#include "base/list.h"
-#include "shm/region.h"
+#include "lib/nic/base/list.h"
+#include "proto/shm/region.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/handle_table.h"
+#include "daemon/shared/base/handle_table.h"
 
 #include <assert.h>
 #include <errno.h>

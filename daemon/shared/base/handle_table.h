@@ -6,10 +6,10 @@
  * Invariant: a removed handle never names an object again, until its slot was reused 2^32 - 1
  * times. Generations begin at 1, so no handle is all zero (rnic_handle_is_none).
  */
-#ifndef DAEMON_COMMON_HANDLE_TABLE_H
-#define DAEMON_COMMON_HANDLE_TABLE_H
+#ifndef DAEMON_SHARED_BASE_HANDLE_TABLE_H
+#define DAEMON_SHARED_BASE_HANDLE_TABLE_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/heap.h"
+#include "daemon/shared/base/heap.h"
 
 #include <malloc.h>
 

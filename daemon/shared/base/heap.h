@@ -2,8 +2,8 @@
 /*
  * The mappings of a process's own heap.
  */
-#ifndef DAEMON_BASE_HEAP_H
-#define DAEMON_BASE_HEAP_H
+#ifndef DAEMON_SHARED_BASE_HEAP_H
+#define DAEMON_SHARED_BASE_HEAP_H
 
 /*
  * Keeps the heap from taking the mappings that the limits count for clients: large pieces take at

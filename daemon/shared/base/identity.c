@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/identity.h"
+#include "daemon/shared/base/identity.h"
 
 #include <errno.h>
 #include <grp.h>

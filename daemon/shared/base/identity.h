@@ -3,8 +3,8 @@
  * The user and the group that a process of root becomes, for good: all IDs change, and nothing of
  * root is left to return to.
  */
-#ifndef DAEMON_BASE_IDENTITY_H
-#define DAEMON_BASE_IDENTITY_H
+#ifndef DAEMON_SHARED_BASE_IDENTITY_H
+#define DAEMON_SHARED_BASE_IDENTITY_H
 
 #include <sys/types.h>
 

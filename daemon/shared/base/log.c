@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/log.h"
-#include "base/clock.h"
+#include "daemon/shared/base/log.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * session layer logs one line for each client that it throws out. Clients choose how often that
  * happens, so such lines are limited in rate (log_from_client).
  */
-#ifndef DAEMON_BASE_LOG_H
-#define DAEMON_BASE_LOG_H
+#ifndef DAEMON_SHARED_BASE_LOG_H
+#define DAEMON_SHARED_BASE_LOG_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/system_random.h"
+#include "daemon/shared/base/system_random.h"
 
-#include "base/log.h"
+#include "daemon/shared/base/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * The kernel's random numbers as a source for the engine and the connection manager. A buffer saves
  * most of the system calls.
  */
-#ifndef DAEMON_BASE_SYSTEM_RANDOM_H
-#define DAEMON_BASE_SYSTEM_RANDOM_H
+#ifndef DAEMON_SHARED_BASE_SYSTEM_RANDOM_H
+#define DAEMON_SHARED_BASE_SYSTEM_RANDOM_H
 
-#include "base/random_source.h"
+#include "lib/nic/base/random_source.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/device_facts.h"
+#include "daemon/shared/link/device_facts.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 bool device_facts_has_gid(const struct device_facts *facts, uint32_t index)
 {

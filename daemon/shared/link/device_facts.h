@@ -3,10 +3,10 @@
  * The facts about the device and its network. Each half of the daemon has its own: the control
  * plane learns them, and the device half gets them as messages.
  */
-#ifndef DAEMON_COMMON_DEVICE_FACTS_H
-#define DAEMON_COMMON_DEVICE_FACTS_H
+#ifndef DAEMON_SHARED_LINK_DEVICE_FACTS_H
+#define DAEMON_SHARED_LINK_DEVICE_FACTS_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

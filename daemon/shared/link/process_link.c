@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/process_link.h"
+#include "daemon/shared/link/process_link.h"
 
 #include <errno.h>
 #include <string.h>

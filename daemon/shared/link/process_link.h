@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One end of the process link (ctl/process_message.h): a SOCK_SEQPACKET socketpair between the
+ * One end of the process link (process_message.h): a SOCK_SEQPACKET socketpair between the
  * control plane and a device process. Both programs send and receive by these functions.
  *
  * No call blocks. A receipt owns the descriptors that came with its message until their taker sets
  * them to -1; process_receipt_drop() closes the rest. A failed call leaves no descriptor open. The
  * descriptors of a sent message stay the caller's in any case.
  */
-#ifndef DAEMON_COMMON_PROCESS_LINK_H
-#define DAEMON_COMMON_PROCESS_LINK_H
+#ifndef DAEMON_SHARED_LINK_PROCESS_LINK_H
+#define DAEMON_SHARED_LINK_PROCESS_LINK_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stddef.h>
 #include <stdint.h>

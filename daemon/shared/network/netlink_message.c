@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/netlink_message.h"
+#include "daemon/shared/network/netlink_message.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>

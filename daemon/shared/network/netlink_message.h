@@ -4,10 +4,10 @@
  * datagram (rtnetlink(7)), and asks for such facts. The reader is pure, and suspicious: wrong
  * lengths end the datagram, and the reader never reads beyond it.
  */
-#ifndef DAEMON_COMMON_NETLINK_MESSAGE_H
-#define DAEMON_COMMON_NETLINK_MESSAGE_H
+#ifndef DAEMON_SHARED_NETWORK_NETLINK_MESSAGE_H
+#define DAEMON_SHARED_NETWORK_NETLINK_MESSAGE_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

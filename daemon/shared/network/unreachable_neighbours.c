@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/silent_neighbours.h"
+#include "daemon/shared/network/unreachable_neighbours.h"
 
-#include "common/netlink_message.h"
+#include "daemon/shared/network/netlink_message.h"
 
 #include <errno.h>
 #include <linux/neighbour.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the kernel for the neighbours on a link that do not answer (ARP, neighbour discovery). */
-#ifndef DAEMON_COMMON_SILENT_NEIGHBOURS_H
-#define DAEMON_COMMON_SILENT_NEIGHBOURS_H
+#ifndef DAEMON_SHARED_NETWORK_UNREACHABLE_NEIGHBOURS_H
+#define DAEMON_SHARED_NETWORK_UNREACHABLE_NEIGHBOURS_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ int silent_neighbours_prepare(void);
 /*
  * Writes the GIDs of up to `max` silent neighbours on that interface, and returns their number.
  * Negative errno of socket(2) or sendto(2). Does not wait. Fits neighbours_ask
- * (port/udp/neighbours.h).
+ * (neighbours.h).
  */
 int silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max);
 

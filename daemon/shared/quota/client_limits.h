@@ -3,10 +3,10 @@
  * The bounds of one client, and what both programs of the daemon keep for themselves. The bounds of
  * all clients together are the programs': device_limits.h, control_limits.h.
  */
-#ifndef DAEMON_COMMON_CLIENT_LIMITS_H
-#define DAEMON_COMMON_CLIENT_LIMITS_H
+#ifndef DAEMON_SHARED_QUOTA_CLIENT_LIMITS_H
+#define DAEMON_SHARED_QUOTA_CLIENT_LIMITS_H
 
-#include "base/maxima.h"
+#include "proto/base/maxima.h"
 
 enum {
 	LIMIT_SESSIONS = 4096, /* clients of a process */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/quota.h"
+#include "daemon/shared/quota/quota.h"
 
-#include "common/client_limits.h"
-#include "common/user_quota.h"
-#include "shm/region.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "daemon/shared/quota/user_quota.h"
+#include "proto/shm/region.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -6,10 +6,10 @@
  *
  * Invariant: an account, its user and its pool are charged with the content of the client's tables.
  */
-#ifndef DAEMON_COMMON_QUOTA_H
-#define DAEMON_COMMON_QUOTA_H
+#ifndef DAEMON_SHARED_QUOTA_QUOTA_H
+#define DAEMON_SHARED_QUOTA_QUOTA_H
 
-#include "common/quota_pool.h"
+#include "daemon/shared/quota/quota_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>

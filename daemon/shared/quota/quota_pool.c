@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/quota_pool.h"
+#include "daemon/shared/quota/quota_pool.h"
 
-#include "common/client_limits.h"
+#include "daemon/shared/quota/client_limits.h"
 
 #include <assert.h>
 #include <stdio.h>

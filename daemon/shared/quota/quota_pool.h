@@ -4,10 +4,10 @@
  * descriptors and mappings the bound is the kernel's limit less what the process needs itself. The
  * program that has the pool chooses the other bounds: device_limits.h, control_limits.h.
  */
-#ifndef DAEMON_COMMON_QUOTA_POOL_H
-#define DAEMON_COMMON_QUOTA_POOL_H
+#ifndef DAEMON_SHARED_QUOTA_QUOTA_POOL_H
+#define DAEMON_SHARED_QUOTA_QUOTA_POOL_H
 
-#include "common/deferred_close.h"
+#include "daemon/shared/base/deferred_close.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/user_quota.h"
+#include "daemon/shared/quota/user_quota.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -16,12 +16,12 @@
  * Invariant: a user's usage is the sum of its clients' usage. A user lives while it has clients, or
  * something is not closed yet.
  */
-#ifndef DAEMON_COMMON_USER_QUOTA_H
-#define DAEMON_COMMON_USER_QUOTA_H
+#ifndef DAEMON_SHARED_QUOTA_USER_QUOTA_H
+#define DAEMON_SHARED_QUOTA_USER_QUOTA_H
 
-#include "base/list.h"
-#include "common/deferred_close.h"
-#include "common/quota_pool.h"
+#include "daemon/shared/base/deferred_close.h"
+#include "daemon/shared/quota/quota_pool.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

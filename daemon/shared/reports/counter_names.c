@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/counter_names.h"
+#include "daemon/shared/reports/counter_names.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 static const char *const counter_names[] = {
 #define COUNTER(identifier, name, help) name,
-#include "engine/counters.def"
+#include "lib/nic/engine/counters.def"
 #undef COUNTER
 #define DEVICE_COUNTER(name, member) name,
-#include "common/counter_names.def"
+#include "daemon/shared/reports/counter_names.def"
 #undef DEVICE_COUNTER
 };
 

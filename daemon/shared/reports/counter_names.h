@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The names of the counters of a device process, besides those of its ports
- * (path/stack_counters.h). The control plane adds up counters by name, and accepts no other name
+ * (stack_counters.h). The control plane adds up counters by name, and accepts no other name
  * from a device process.
  */
-#ifndef DAEMON_COMMON_COUNTER_NAMES_H
-#define DAEMON_COMMON_COUNTER_NAMES_H
+#ifndef DAEMON_SHARED_REPORTS_COUNTER_NAMES_H
+#define DAEMON_SHARED_REPORTS_COUNTER_NAMES_H
 
 #include <stdint.h>
 

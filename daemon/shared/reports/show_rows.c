@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/show_rows.h"
+#include "daemon/shared/reports/show_rows.h"
 
 #include <stddef.h>
 #include <string.h>

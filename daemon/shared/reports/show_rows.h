@@ -4,8 +4,8 @@
  * the request's cursor is the number of the next row. A reader may miss a row that comes or goes
  * between two requests, or see it twice; a listing allows that.
  */
-#ifndef DAEMON_COMMON_SHOW_ROWS_H
-#define DAEMON_COMMON_SHOW_ROWS_H
+#ifndef DAEMON_SHARED_REPORTS_SHOW_ROWS_H
+#define DAEMON_SHARED_REPORTS_SHOW_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/trouble_text.h"
+#include "daemon/shared/reports/trouble_text.h"
 
-#include "ctl/ctl_check.h"
-#include "wire/gid.h"
+#include "proto/ctl/ctl_check.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <inttypes.h>

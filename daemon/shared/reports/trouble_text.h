@@ -4,10 +4,10 @@
  * packets that the kernel or the network does not carry. They are for the person who looks for a
  * cause; rnicctl shows them and the log has them.
  */
-#ifndef DAEMON_COMMON_TROUBLE_TEXT_H
-#define DAEMON_COMMON_TROUBLE_TEXT_H
+#ifndef DAEMON_SHARED_REPORTS_TROUBLE_TEXT_H
+#define DAEMON_SHARED_REPORTS_TROUBLE_TEXT_H
 
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>

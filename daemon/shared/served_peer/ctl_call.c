@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/ctl_call.h"
+#include "daemon/shared/served_peer/ctl_call.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
  * so the handler checks them. A handler with more work than a turn allows returns -EINPROGRESS. The
  * daemon calls the handler again in a later turn, before any other request of the client.
  */
-#ifndef DAEMON_COMMON_CTL_CALL_H
-#define DAEMON_COMMON_CTL_CALL_H
+#ifndef DAEMON_SHARED_SERVED_PEER_CTL_CALL_H
+#define DAEMON_SHARED_SERVED_PEER_CTL_CALL_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/ctl_channel.h"
+#include "daemon/shared/served_peer/ctl_channel.h"
 
-#include "common/ctl_call.h"
+#include "daemon/shared/served_peer/ctl_call.h"
 
 #include <unistd.h>
 

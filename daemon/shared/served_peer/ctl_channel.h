@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a channel, for completions or for the connection manager: a descriptor to its client. */
-#ifndef DAEMON_COMMON_CTL_CHANNEL_H
-#define DAEMON_COMMON_CTL_CHANNEL_H
+#ifndef DAEMON_SHARED_SERVED_PEER_CTL_CHANNEL_H
+#define DAEMON_SHARED_SERVED_PEER_CTL_CHANNEL_H
 
-#include "common/handle_table.h"
-#include "common/quota.h"
+#include "daemon/shared/base/handle_table.h"
+#include "daemon/shared/quota/quota.h"
 
 struct ctl_call;
 

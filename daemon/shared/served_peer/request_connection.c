@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/request_connection.h"
+#include "daemon/shared/served_peer/request_connection.h"
 
-#include "base/clock.h"
-#include "base/time_units.h"
-#include "common/ctl_call.h"
-#include "common/quota.h"
-#include "common/request_limits.h"
-#include "common/request_server.h"
-#include "ctl/ctl_check.h"
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_server.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 #include <poll.h>

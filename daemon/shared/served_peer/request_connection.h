@@ -4,10 +4,10 @@
  * descriptors, has it carried out, sends the reply with its descriptors. The object behind the
  * connection owns this struct, and ends in a later step of the turn than a handler.
  */
-#ifndef DAEMON_COMMON_REQUEST_CONNECTION_H
-#define DAEMON_COMMON_REQUEST_CONNECTION_H
+#ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
+#define DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
 
-#include "base/list.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>

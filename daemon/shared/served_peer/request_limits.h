@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How much one turn spends on the requests of one server. */
-#ifndef DAEMON_COMMON_REQUEST_LIMITS_H
-#define DAEMON_COMMON_REQUEST_LIMITS_H
+#ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_LIMITS_H
+#define DAEMON_SHARED_SERVED_PEER_REQUEST_LIMITS_H
 
 enum {
 	LIMIT_TURN_REQUESTS_NS = 1000000, /* a turn serves no more requests after this time */

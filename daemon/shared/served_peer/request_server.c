@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/request_server.h"
+#include "daemon/shared/served_peer/request_server.h"
 
-#include "base/clock.h"
+#include "lib/wait/clock.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,11 +7,11 @@
  *
  * The role says what differs: who may send descriptors, and what a request means.
  */
-#ifndef DAEMON_COMMON_REQUEST_SERVER_H
-#define DAEMON_COMMON_REQUEST_SERVER_H
+#ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_SERVER_H
+#define DAEMON_SHARED_SERVED_PEER_REQUEST_SERVER_H
 
-#include "base/list.h"
-#include "common/deferred_close.h"
+#include "daemon/shared/base/deferred_close.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

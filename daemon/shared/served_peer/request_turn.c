@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/request_turn.h"
+#include "daemon/shared/served_peer/request_turn.h"
 
-#include "base/clock.h"
-#include "common/request_connection.h"
-#include "common/request_limits.h"
-#include "common/request_server.h"
+#include "daemon/shared/served_peer/request_connection.h"
+#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_server.h"
+#include "lib/wait/clock.h"
 
 #include <sys/epoll.h>
 

@@ -4,8 +4,8 @@
  * connections that have requests or hung up. However many clients ask however much, each gets its
  * turn, and the loop gets its time.
  */
-#ifndef DAEMON_COMMON_REQUEST_TURN_H
-#define DAEMON_COMMON_REQUEST_TURN_H
+#ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_TURN_H
+#define DAEMON_SHARED_SERVED_PEER_REQUEST_TURN_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Advertisement of buffers: small messages with the address, length and key of a region. */
-#include "connection/iw_objects.h"
+#include "lib/apis/connection/iw_objects.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections: making, answering and ending them. */
-#include "connection/iw_objects.h"
-#include "dial/dial.h"
+#include "lib/apis/connection/iw_objects.h"
+#include "lib/apis/dial/dial.h"
 
 #include <errno.h>
 #include <string.h>

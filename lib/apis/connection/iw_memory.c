@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Local regions. */
-#include "connection/iw_objects.h"
+#include "lib/apis/connection/iw_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,10 +8,10 @@
  * connection find no receiver. The identifier of an accepted connection lives in the listener's
  * session, which `cm_pd` keeps open.
  */
-#ifndef RNIC_IW_OBJECTS_H
-#define RNIC_IW_OBJECTS_H
+#ifndef LIB_APIS_CONNECTION_IW_OBJECTS_H
+#define LIB_APIS_CONNECTION_IW_OBJECTS_H
 
-#include "connection/iw_queue.h"
+#include "lib/apis/connection/iw_queue.h"
 
 #include <rnic/connection.h>
 #include <rnic/rnic_cm.h>

@@ -3,7 +3,7 @@
  * One descriptor for all that can come to a context: a set of the descriptors of its completions
  * and of its connection, and of one that stands for what this library has collected already.
  */
-#include "connection/iw_objects.h"
+#include "lib/apis/connection/iw_objects.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Posting: turns regions and lists of regions into work requests. */
-#include "connection/iw_objects.h"
+#include "lib/apis/connection/iw_objects.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/iw_queue.h"
+#include "lib/apis/connection/iw_queue.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
  * awaited. There are never more than `depth` requests besides probes, so that every pushed entry
  * has room.
  */
-#ifndef RNIC_IW_QUEUE_H
-#define RNIC_IW_QUEUE_H
+#ifndef LIB_APIS_CONNECTION_IW_QUEUE_H
+#define LIB_APIS_CONNECTION_IW_QUEUE_H
 
 #include <rnic/connection.h>
 

@@ -4,8 +4,8 @@
  * sleeps on the descriptors of both, and probes an idle connection now and then, because a peer
  * whose machine or daemon is gone says nothing.
  */
-#include "connection/iw_objects.h"
-#include "dial/dial.h"
+#include "lib/apis/connection/iw_objects.h"
+#include "lib/apis/dial/dial.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "dial/dial.h"
+#include "lib/apis/dial/dial.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
  * calls fail as those of rnic_cm.h that they make. A thread may be cancelled while it waits; the
  * call then releases all that it has not given to the caller.
  */
-#ifndef RNIC_DIAL_H
-#define RNIC_DIAL_H
+#ifndef LIB_APIS_DIAL_DIAL_H
+#define LIB_APIS_DIAL_DIAL_H
 
 #include <rnic/rnic_cm.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of hosts, and time. */
-#include "dial/dial.h"
+#include "lib/apis/dial/dial.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

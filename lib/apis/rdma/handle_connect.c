@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections across hosts, by host name and port. */
-#include "dial/dial.h"
-#include "rdma/handle_objects.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_objects.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdma/handle_directory.h"
+#include "lib/apis/rdma/handle_directory.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
  * holds another, so that a destroyed object ends with its last user. A child of fork() begins with
  * an empty table.
  */
-#ifndef RNIC_HANDLE_DIRECTORY_H
-#define RNIC_HANDLE_DIRECTORY_H
+#ifndef LIB_APIS_RDMA_HANDLE_DIRECTORY_H
+#define LIB_APIS_RDMA_HANDLE_DIRECTORY_H
 
 #include <stdatomic.h>
 

@@ -3,8 +3,8 @@
  * Connections within a host, without the connection manager: both ends share one daemon, so they
  * know all there is to know. The first packet numbers are the numbers of the queue pairs.
  */
-#include "dial/dial.h"
-#include "rdma/handle_objects.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_objects.h"
 
 #include <string.h>
 

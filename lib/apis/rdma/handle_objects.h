@@ -10,12 +10,12 @@
  * Each object has a lock of its own, which no thread holds while it waits. A thread takes the locks
  * of two objects in the order of their addresses, and the table's lock after those.
  */
-#ifndef RNIC_HANDLE_OBJECTS_H
-#define RNIC_HANDLE_OBJECTS_H
+#ifndef LIB_APIS_RDMA_HANDLE_OBJECTS_H
+#define LIB_APIS_RDMA_HANDLE_OBJECTS_H
 
-#include "rdma/handle_session.h"
-#include "rdma/handle_directory.h"
-#include "rdma/posted_ring.h"
+#include "lib/apis/rdma/handle_directory.h"
+#include "lib/apis/rdma/handle_session.h"
+#include "lib/apis/rdma/posted_ring.h"
 
 #include <rnic/rdma.h>
 #include <rnic/rnic_cm.h>

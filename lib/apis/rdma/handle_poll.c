@@ -4,8 +4,8 @@
  * completion queues and of its connection; other waiting threads sleep until that one wakes. A
  * thread that finds no completion checks now and then that the peer is still there.
  */
-#include "dial/dial.h"
-#include "rdma/handle_objects.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_objects.h"
 
 #include <poll.h>
 #include <time.h>

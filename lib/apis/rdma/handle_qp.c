@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs: making and ending them. */
-#include "dial/dial.h"
-#include "rdma/handle_objects.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_objects.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

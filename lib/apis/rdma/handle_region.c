@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdma/handle_objects.h"
+#include "lib/apis/rdma/handle_objects.h"
 
 #include <stdlib.h>
 

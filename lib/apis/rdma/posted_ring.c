@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdma/posted_ring.h"
+#include "lib/apis/rdma/posted_ring.h"
 
 #include <assert.h>
 #include <errno.h>

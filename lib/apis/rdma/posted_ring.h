@@ -3,8 +3,8 @@
  * The posted requests of one work queue that have not been polled, oldest first: the queue
  * completes in that order, and completions name requests by their place in it. Bookkeeping only.
  */
-#ifndef RNIC_POSTED_RING_H
-#define RNIC_POSTED_RING_H
+#ifndef LIB_APIS_RDMA_POSTED_RING_H
+#define LIB_APIS_RDMA_POSTED_RING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences for the log of the RPC library's user, made only when there is a log. */
-#ifndef LIB_RPC_LOG_LINE_H
-#define LIB_RPC_LOG_LINE_H
+#ifndef LIB_APIS_RPC_LOG_LINE_H
+#define LIB_APIS_RPC_LOG_LINE_H
 
 #include <rnic/rpc.h>
 

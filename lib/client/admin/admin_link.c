@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/admin_link.h"
+#include "lib/client/admin/admin_link.h"
 
-#include "base/time_units.h"
-#include "ctl/ctl_check.h"
-#include "native/socket_trust.h"
+#include "lib/client/native/socket_trust.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
  * is an error, never a hang. Signals end no call; a call that they interrupt takes at most twice as
  * long.
  */
-#ifndef RNIC_ADMIN_LINK_H
-#define RNIC_ADMIN_LINK_H
+#ifndef LIB_CLIENT_ADMIN_ADMIN_LINK_H
+#define LIB_CLIENT_ADMIN_ADMIN_LINK_H
 
-#include "admin/admin_page.h"
-#include "ctl/ctl_message.h"
+#include "lib/client/admin/admin_page.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

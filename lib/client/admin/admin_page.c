@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/admin_page.h"
+#include "lib/client/admin/admin_page.h"
 
 #include <string.h>
 

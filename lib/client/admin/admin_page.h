@@ -5,10 +5,10 @@
  *
  * Invariant: the rows lie in the page, and none is shorter than ADMIN_ROW_BYTES_MIN.
  */
-#ifndef RNIC_ADMIN_PAGE_H
-#define RNIC_ADMIN_PAGE_H
+#ifndef LIB_CLIENT_ADMIN_ADMIN_PAGE_H
+#define LIB_CLIENT_ADMIN_ADMIN_PAGE_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <stddef.h>
 #include <stdint.h>

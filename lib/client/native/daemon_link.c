@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/daemon_link.h"
+#include "lib/client/native/daemon_link.h"
 
-#include "base/bits.h"
-#include "base/time_units.h"
-#include "ctl/ctl_check.h"
-#include "native/rnic_wait.h"
-#include "native/socket_trust.h"
+#include "lib/client/native/rnic_wait.h"
+#include "lib/client/native/socket_trust.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_check.h"
 
 #include <rnic/rnic.h>
 

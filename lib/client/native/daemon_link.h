@@ -8,10 +8,10 @@
  * protocol, no reply comes in time, fork() in the child, and the loss of its twin, so that the
  * process at the other end frees what it holds for the client.
  */
-#ifndef RNIC_NATIVE_DAEMON_LINK_H
-#define RNIC_NATIVE_DAEMON_LINK_H
+#ifndef LIB_CLIENT_NATIVE_DAEMON_LINK_H
+#define LIB_CLIENT_NATIVE_DAEMON_LINK_H
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/refuse_null.h"
-#include "native/socket_list.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/socket_list.h"
 
 #include <string.h>
 

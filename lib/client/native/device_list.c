@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/device_list.h"
+#include "lib/client/native/device_list.h"
 
-#include "native/fork_list.h"
+#include "lib/client/native/fork_list.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,10 +8,10 @@
  * from here, so that they agree. A device that a process was told of keeps its index and its name
  * while it is there, whatever comes and goes beside it.
  */
-#ifndef RNIC_DEVICE_LIST_H
-#define RNIC_DEVICE_LIST_H
+#ifndef LIB_CLIENT_NATIVE_DEVICE_LIST_H
+#define LIB_CLIENT_NATIVE_DEVICE_LIST_H
 
-#include "native/socket_list.h"
+#include "lib/client/native/socket_list.h"
 
 struct rnic_listed_device {
 	char socket_path[RNIC_SOCKET_PATH_BYTES];

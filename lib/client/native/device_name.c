@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Apart from device_list.c, so that the path view's library has it without all of this folder. */
-#include "native/device_list.h"
+#include "lib/client/native/device_list.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/direct_library.h"
+#include "lib/client/native/direct_library.h"
 
-#include "base/bits.h"
-#include "ctl/direct_device.h"
+#include "proto/base/bits.h"
+#include "proto/ctl/direct_device.h"
 
 #include <dlfcn.h>
 #include <errno.h>

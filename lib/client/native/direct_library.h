@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds librnic-direct.so, which is the device inside the program (ctl/direct_device.h). The
+ * Finds librnic-direct.so, which is the device inside the program (direct_device.h). The
  * library is loaded where RNIC_DIRECT asks for it, and stays.
  */
-#ifndef RNIC_NATIVE_DIRECT_LIBRARY_H
-#define RNIC_NATIVE_DIRECT_LIBRARY_H
+#ifndef LIB_CLIENT_NATIVE_DIRECT_LIBRARY_H
+#define LIB_CLIENT_NATIVE_DIRECT_LIBRARY_H
 
 #include <stdbool.h>
 

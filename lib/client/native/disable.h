@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* RNIC_DISABLE=1 makes everything that rnic-run puts into a program show no device. */
-#ifndef RNIC_NATIVE_DISABLE_H
-#define RNIC_NATIVE_DISABLE_H
+#ifndef LIB_CLIENT_NATIVE_DISABLE_H
+#define LIB_CLIENT_NATIVE_DISABLE_H
 
 #include <stdbool.h>
 #include <stdlib.h>

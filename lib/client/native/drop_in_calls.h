@@ -3,8 +3,8 @@
  * Calls that the drop-in libraries need beside those of <rnic/rnic.h> and <rnic/rnic_cm.h>: their
  * objects outlive devices, and move from one device to another.
  */
-#ifndef LIB_NATIVE_DROP_IN_CALLS_H
-#define LIB_NATIVE_DROP_IN_CALLS_H
+#ifndef LIB_CLIENT_NATIVE_DROP_IN_CALLS_H
+#define LIB_CLIENT_NATIVE_DROP_IN_CALLS_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/fork_list.h"
+#include "lib/client/native/fork_list.h"
 
 #include <pthread.h>
 #include <stddef.h>

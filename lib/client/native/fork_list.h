@@ -4,8 +4,8 @@
  * code. A thread of the parent that holds a lock at the moment of fork() does not exist in the
  * child, and the child must not use what belongs to the parent.
  */
-#ifndef LIB_NATIVE_FORK_LIST_H
-#define LIB_NATIVE_FORK_LIST_H
+#ifndef LIB_CLIENT_NATIVE_FORK_LIST_H
+#define LIB_CLIENT_NATIVE_FORK_LIST_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/populate.h"
+#include "lib/client/native/populate.h"
 
 #include <errno.h>
 #include <stdint.h>

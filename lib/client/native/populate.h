@@ -3,8 +3,8 @@
  * Brings pages of this process into being, and so proves that the process itself may use them. The
  * daemon could not prove that: through /proc/self/mem it can write even where the process cannot.
  */
-#ifndef RNIC_NATIVE_POPULATE_H
-#define RNIC_NATIVE_POPULATE_H
+#ifndef LIB_CLIENT_NATIVE_POPULATE_H
+#define LIB_CLIENT_NATIVE_POPULATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

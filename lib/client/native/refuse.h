@@ -4,8 +4,8 @@
  * that programs know how to take, EOPNOTSUPP, in the convention of the function: as the result, as
  * -1 with errno, or as NULL with errno.
  */
-#ifndef RNIC_NATIVE_REFUSE_H
-#define RNIC_NATIVE_REFUSE_H
+#ifndef LIB_CLIENT_NATIVE_REFUSE_H
+#define LIB_CLIENT_NATIVE_REFUSE_H
 
 #include <errno.h>
 

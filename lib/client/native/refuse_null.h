@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program may pass NULL for an object, or for the place of a result: that is refused. */
-#ifndef RNIC_NATIVE_REFUSE_NULL_H
-#define RNIC_NATIVE_REFUSE_NULL_H
+#ifndef LIB_CLIENT_NATIVE_REFUSE_NULL_H
+#define LIB_CLIENT_NATIVE_REFUSE_NULL_H
 
 #include <errno.h>
 #include <stddef.h>

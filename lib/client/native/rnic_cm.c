@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers of the connection manager: every call is one request to the daemon. */
-#include "native/drop_in_calls.h"
-#include "native/refuse_null.h"
-#include "native/rnic_cm_objects.h"
+#include "lib/client/native/drop_in_calls.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_cm_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of the connection manager, and the events that wait behind them. */
-#include "native/drop_in_calls.h"
-#include "native/refuse_null.h"
-#include "native/rnic_cm_objects.h"
-#include "native/rnic_wait.h"
+#include "lib/client/native/drop_in_calls.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_cm_objects.h"
+#include "lib/client/native/rnic_wait.h"
 
 #include <errno.h>
 #include <fcntl.h>

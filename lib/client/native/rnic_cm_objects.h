@@ -7,12 +7,12 @@
  * identifier reports. A thread that holds a channel's `taking` may take objects_lock, not the other
  * way round.
  */
-#ifndef LIB_NATIVE_RNIC_CM_OBJECTS_H
-#define LIB_NATIVE_RNIC_CM_OBJECTS_H
+#ifndef LIB_CLIENT_NATIVE_RNIC_CM_OBJECTS_H
+#define LIB_CLIENT_NATIVE_RNIC_CM_OBJECTS_H
 
-#include "base/maxima.h"
-#include "ctl/ctl_cm.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/base/maxima.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <rnic/rnic_cm.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/direct_device.h"
-#include "native/direct_library.h"
-#include "native/fork_list.h"
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
-#include "shm/ring.h"
+#include "lib/client/native/direct_library.h"
+#include "lib/client/native/fork_list.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/ctl/direct_device.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <errno.h>

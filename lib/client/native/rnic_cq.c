@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion queues and their channels: everything but polling, which is in rnic_poll.c. */
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
-#include "shm/ring.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/drop_in_calls.h"
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/drop_in_calls.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion events and asynchronous events, which arrive as records in pipes. */
-#include "base/time_units.h"
-#include "ctl/direct_device.h"
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
-#include "native/rnic_wait.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/rnic_wait.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/direct_device.h"
 
 #include <errno.h>
 #include <unistd.h>

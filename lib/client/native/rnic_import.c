@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sharing a context, and importing what a context of another process has. */
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

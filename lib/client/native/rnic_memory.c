@@ -2,10 +2,10 @@
 /*
  * Memory: blocks that the daemon can map, and the registration of ranges.
  */
-#include "base/bits.h"
-#include "native/populate.h"
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/populate.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,22 +6,22 @@
  * The mapping of a shared region belongs to the object that the region serves, and that of a region
  * of queues to the context. Library and daemon share nothing but those mappings.
  */
-#ifndef LIB_NATIVE_RNIC_OBJECTS_H
-#define LIB_NATIVE_RNIC_OBJECTS_H
+#ifndef LIB_CLIENT_NATIVE_RNIC_OBJECTS_H
+#define LIB_CLIENT_NATIVE_RNIC_OBJECTS_H
 
-#include "native/daemon_link.h"
-#include "native/queues/queue_memory.h"
-#include "native/queues/region_map.h"
-#include "native/spinlock.h"
-#include "shm/cqe.h"
-#include "shm/region.h"
-#include "shm/wqe.h"
+#include "lib/client/native/daemon_link.h"
+#include "lib/client/native/queues/queue_memory.h"
+#include "lib/client/native/queues/region_map.h"
+#include "lib/client/native/spinlock.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/region.h"
+#include "proto/shm/wqe.h"
 
 #include <rnic/rnic.h>
 
 struct rnic_cm_id;
 struct rnic_direct;
-struct rnic_direct_device; /* ctl/direct_device.h */
+struct rnic_direct_device; /* direct_device.h */
 
 struct rnic_context {
 	struct rnic_link control; /* HELLO and the connection manager */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/yield_backoff.h"
-#include "ctl/direct_device.h"
-#include "native/rnic_objects.h"
-#include "native/rnic_wait.h"
-#include "shm/ring.h"
+#include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/rnic_wait.h"
+#include "lib/wait/yield_backoff.h"
+#include "proto/ctl/direct_device.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -19,7 +19,7 @@
  * From the first of these counts on it yields at every poll; where the device is inside the
  * program, not while it is alone on its core. From the second count on it sleeps on a futex until
  * the device wakes it. It also sleeps for a while after a yield that cost a time slice
- * (base/yield_backoff.h).
+ * (yield_backoff.h).
  *
  * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
  * system call. A sleep is short enough for callers that have other things to do between two polls.

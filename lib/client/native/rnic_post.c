@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/refuse_null.h"
-#include "native/rnic_post.h"
-#include "base/operation.h"
-#include "native/rnic_objects.h"
-#include "shm/ring.h"
+#include "lib/client/native/rnic_post.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/base/operation.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static uint32_t published(const struct rnic_work_queue *queue)
 	return atomic_load_explicit(queue->shared_producer, memory_order_relaxed);
 }
 
-/* (D) of shm/ring.h: acquire, so that a slot is written again only after it was given back. */
+/* (D) of ring.h: acquire, so that a slot is written again only after it was given back. */
 static bool post_is_full(const struct rnic_work_queue *queue)
 {
 	uint32_t given_back = queue->consumer != NULL

@@ -3,10 +3,10 @@
  * Posting work in three steps: begin, append once per request, end. Between begin and end the
  * caller holds the queue, and the daemon sees nothing of what is appended until the end.
  */
-#ifndef LIB_NATIVE_RNIC_POST_H
-#define LIB_NATIVE_RNIC_POST_H
+#ifndef LIB_CLIENT_NATIVE_RNIC_POST_H
+#define LIB_CLIENT_NATIVE_RNIC_POST_H
 
-#include "native/rnic_objects.h"
+#include "lib/client/native/rnic_objects.h"
 
 /*
  * Takes the send queue. Returns 0, or a negative errno when nothing may be posted; then do not end.

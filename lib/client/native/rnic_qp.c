@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs: everything but posting, which is in rnic_post.c. */
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
-#include "shm/ring.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
+#include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -250,7 +250,7 @@ int rnic_open_qp(struct rnic_xrcd *xrcd, uint32_t qpn, void *user, struct rnic_q
 	return 0;
 }
 
-/* Both sides forget all posted work alike (shm/region.h). */
+/* Both sides forget all posted work alike (region.h). */
 static void forget_posted(struct rnic_work_queue *queue)
 {
 	atomic_store_explicit(&queue->retired, queue->producer, memory_order_release);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared receive queues: everything but posting, which is in rnic_post.c. */
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/rnic_wait.h"
+#include "lib/client/native/rnic_wait.h"
 
-#include "base/time_units.h"
-#include "base/yield_backoff.h"
+#include "lib/wait/yield_backoff.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting awake for the daemon's next action, by turns with the daemon (base/yield_backoff.h):
+ * Waiting awake for the daemon's next action, by turns with the daemon (yield_backoff.h):
  * waking a thread costs more than most of the daemon's answers. Each thread keeps its own backoff,
  * because it depends on how that thread's yields fare.
  */
-#ifndef RNIC_NATIVE_RNIC_WAIT_H
-#define RNIC_NATIVE_RNIC_WAIT_H
+#ifndef LIB_CLIENT_NATIVE_RNIC_WAIT_H
+#define LIB_CLIENT_NATIVE_RNIC_WAIT_H
 
 #include <poll.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows: their life. They are bound by a work request, see rnic_post.c. */
-#include "native/refuse_null.h"
-#include "native/rnic_post.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_post.h"
 
 #include <errno.h>
 #include <stdlib.h>

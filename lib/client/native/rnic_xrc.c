@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* XRC domains; their queues are in rnic_qp.c and rnic_srq.c. */
-#include "native/refuse_null.h"
-#include "native/rnic_objects.h"
+#include "lib/client/native/refuse_null.h"
+#include "lib/client/native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/socket_list.h"
+#include "lib/client/native/socket_list.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -8,8 +8,8 @@
  * that follow from the index stay when another daemon ends. Sockets come and go in a directory, so
  * a process that looks again keeps the places of before.
  */
-#ifndef RNIC_SOCKET_LIST_H
-#define RNIC_SOCKET_LIST_H
+#ifndef LIB_CLIENT_NATIVE_SOCKET_LIST_H
+#define LIB_CLIENT_NATIVE_SOCKET_LIST_H
 
 #include <rnic/rnic.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/socket_trust.h"
+#include "lib/client/native/socket_trust.h"
 
 #include <errno.h>
 #include <stdbool.h>

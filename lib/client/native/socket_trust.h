@@ -5,8 +5,8 @@
  * the default places (rnic_default_socket_path(), /run/rnicd) a stranger may have been first: there
  * the program trusts root, its own user, and the owner of a directory /run/rnicd that root made.
  */
-#ifndef RNIC_SOCKET_TRUST_H
-#define RNIC_SOCKET_TRUST_H
+#ifndef LIB_CLIENT_NATIVE_SOCKET_TRUST_H
+#define LIB_CLIENT_NATIVE_SOCKET_TRUST_H
 
 #include <sys/types.h>
 

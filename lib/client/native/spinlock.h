@@ -4,8 +4,8 @@
  * it saves. A waiter yields soon, because the holder may have lost the processor that the waiter
  * burns.
  */
-#ifndef RNIC_NATIVE_SPINLOCK_H
-#define RNIC_NATIVE_SPINLOCK_H
+#ifndef LIB_CLIENT_NATIVE_SPINLOCK_H
+#define LIB_CLIENT_NATIVE_SPINLOCK_H
 
 #include <sched.h>
 #include <stdatomic.h>

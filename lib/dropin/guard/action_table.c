@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard/action_table.h"
+#include "lib/dropin/guard/action_table.h"
 
 #include <stddef.h>
 

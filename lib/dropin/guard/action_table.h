@@ -8,8 +8,8 @@
  * guard's handler of before as "the action before mine", which then stands for the action before.
  * One entry for all would send the signal back to that code, without end.
  */
-#ifndef RNIC_GUARD_ACTION_TABLE_H
-#define RNIC_GUARD_ACTION_TABLE_H
+#ifndef LIB_DROPIN_GUARD_ACTION_TABLE_H
+#define LIB_DROPIN_GUARD_ACTION_TABLE_H
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "guard/bare_calls.h"
+#include "lib/dropin/guard/bare_calls.h"
 
 #define GUARD_SIGNALS 2
 #define GUARD_LEVELS  8

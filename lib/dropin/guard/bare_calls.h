@@ -3,8 +3,8 @@
  * System calls that a signal handler makes. The C library's functions of the same purpose are
  * replaced by sanitizers, and leave the C library's own signals out of a mask.
  */
-#ifndef RNIC_GUARD_BARE_CALLS_H
-#define RNIC_GUARD_BARE_CALLS_H
+#ifndef LIB_DROPIN_GUARD_BARE_CALLS_H
+#define LIB_DROPIN_GUARD_BARE_CALLS_H
 
 #include <linux/futex.h>
 #include <signal.h>

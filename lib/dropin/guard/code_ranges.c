@@ -4,9 +4,9 @@
  * return address is where the caller left it, and the fixup needs the program counter alone.
  * Nothing has to be stored before a copy, and a copy costs no more than an unguarded one.
  */
-#include "guard/code_ranges.h"
+#include "lib/dropin/guard/code_ranges.h"
 
-#include "guard/guarded_copy.h"
+#include "lib/dropin/guard/guarded_copy.h"
 
 #define RANGE(function)                                                                            \
 	{                                                                                          \

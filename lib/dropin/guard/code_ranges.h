@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a fault is the guard's: the code of guarded_copy.h. */
-#ifndef RNIC_GUARD_CODE_RANGES_H
-#define RNIC_GUARD_CODE_RANGES_H
+#ifndef LIB_DROPIN_GUARD_CODE_RANGES_H
+#define LIB_DROPIN_GUARD_CODE_RANGES_H
 
 #include <stdint.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard/fault_handler.h"
+#include "lib/dropin/guard/fault_handler.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "guard/action_table.h"
-#include "guard/bare_calls.h"
-#include "guard/code_ranges.h"
-#include "guard/held_signals.h"
+#include "lib/dropin/guard/action_table.h"
+#include "lib/dropin/guard/bare_calls.h"
+#include "lib/dropin/guard/code_ranges.h"
+#include "lib/dropin/guard/held_signals.h"
 
 #ifndef SEGV_MTEAERR
 #define SEGV_MTEAERR 8

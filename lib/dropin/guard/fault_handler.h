@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard's handlers, one for each level of action_table.h; the same for both signals. */
-#ifndef RNIC_GUARD_FAULT_HANDLER_H
-#define RNIC_GUARD_FAULT_HANDLER_H
+#ifndef LIB_DROPIN_GUARD_FAULT_HANDLER_H
+#define LIB_DROPIN_GUARD_FAULT_HANDLER_H
 
 #include <signal.h>
 

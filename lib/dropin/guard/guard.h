@@ -15,8 +15,8 @@
  * Not for memory that the processor reaches but the guard does not see: inline data, work requests
  * and SGE lists. A bad address there ends the process with any driver.
  */
-#ifndef RNIC_GUARD_H
-#define RNIC_GUARD_H
+#ifndef LIB_DROPIN_GUARD_GUARD_H
+#define LIB_DROPIN_GUARD_GUARD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What librnic-guard.so shows to rnic_guard_open(). */
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 
-#include "guard/action_table.h"
-#include "guard/fault_handler.h"
-#include "guard/guarded_copy.h"
-#include "guard/held_signals.h"
-#include "guard/kernel_actions.h"
+#include "lib/dropin/guard/action_table.h"
+#include "lib/dropin/guard/fault_handler.h"
+#include "lib/dropin/guard/guarded_copy.h"
+#include "lib/dropin/guard/held_signals.h"
+#include "lib/dropin/guard/kernel_actions.h"
 
 extern const struct rnic_guard RNIC_GUARD_SYMBOL;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 #include <dlfcn.h>
 #include <errno.h>

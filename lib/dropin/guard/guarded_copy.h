@@ -11,8 +11,8 @@
  * lib/nic/mem/ordered_copy.h has the same order of stores in C, for a device process, whose
  * mappings are sealed memfds and cannot fault. These functions are for memory that can.
  */
-#ifndef RNIC_GUARDED_COPY_H
-#define RNIC_GUARDED_COPY_H
+#ifndef LIB_DROPIN_GUARD_GUARDED_COPY_H
+#define LIB_DROPIN_GUARD_GUARDED_COPY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard/held_signals.h"
+#include "lib/dropin/guard/held_signals.h"
 
-#include "guard/action_table.h"
-#include "guard/bare_calls.h"
+#include "lib/dropin/guard/action_table.h"
+#include "lib/dropin/guard/bare_calls.h"
 
 #define TURNS_PER_LOOK 64
 

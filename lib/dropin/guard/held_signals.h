@@ -7,14 +7,14 @@
  *
  * All of this is the calling thread's.
  */
-#ifndef RNIC_GUARD_HELD_SIGNALS_H
-#define RNIC_GUARD_HELD_SIGNALS_H
+#ifndef LIB_DROPIN_GUARD_HELD_SIGNALS_H
+#define LIB_DROPIN_GUARD_HELD_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 /* Opens what is blocked. Only the thread itself changes its mask, so the answer stays right. */
 void rnic_held_open(struct rnic_guard_turn *turn);

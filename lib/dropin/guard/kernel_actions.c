@@ -13,7 +13,7 @@
  * same stranger sets his action again, his action before may be the front as well, and the pair
  * changes sides.
  */
-#include "guard/kernel_actions.h"
+#include "lib/dropin/guard/kernel_actions.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard/action_table.h"
-#include "guard/fault_handler.h"
+#include "lib/dropin/guard/action_table.h"
+#include "lib/dropin/guard/fault_handler.h"
 
 #define TWIN(level) ((level) ^ 1U)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's actions for the guard's signals: put in place, changed, and kept in front. */
-#ifndef RNIC_GUARD_KERNEL_ACTIONS_H
-#define RNIC_GUARD_KERNEL_ACTIONS_H
+#ifndef LIB_DROPIN_GUARD_KERNEL_ACTIONS_H
+#define LIB_DROPIN_GUARD_KERNEL_ACTIONS_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard/action_table.h"
-#include "guard/kernel_actions.h"
+#include "lib/dropin/guard/action_table.h"
+#include "lib/dropin/guard/kernel_actions.h"
 
 #define GUARD_API __attribute__((visibility("default")))
 

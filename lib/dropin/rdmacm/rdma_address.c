@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Binding, resolving, and translating names into addresses. */
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <netdb.h>

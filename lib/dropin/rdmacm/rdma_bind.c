@@ -6,9 +6,9 @@
  * its channel, with the same port, and hears of connections by each; it is on one again once it
  * resolves an address.
  */
-#include "rdmacm/rdma_sources.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Event channels: from what the daemon reports to the events of librdmacm. */
-#include "rdmacm/rdma_sources.h"
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections: asking, answering, ending. */
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The process's devices. The list holds those that are open. A search asks all daemons, and one of
  * them may be slow or stopped. A thread whose devices are in the list does not wait for a search.
  */
-#include "rdmacm/rdma_objects.h"
+#include "lib/dropin/rdmacm/rdma_objects.h"
 
 #include <errno.h>
 #include <stdio.h>

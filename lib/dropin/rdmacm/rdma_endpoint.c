@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Endpoints: an identifier, its addresses and its queue pair in one call, and their requests. */
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

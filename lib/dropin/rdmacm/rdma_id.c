@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers: making, moving and ending them, and their options. */
-#include "rdmacm/rdma_sources.h"
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public headers of librdmacm, with what they declare exported from our librdmacm.so.1. */
-#ifndef LIB_RDMACM_RDMA_INTERFACE_H
-#define LIB_RDMACM_RDMA_INTERFACE_H
+#ifndef LIB_DROPIN_RDMACM_RDMA_INTERFACE_H
+#define LIB_DROPIN_RDMACM_RDMA_INTERFACE_H
 
 #pragma GCC visibility push(default)
 #include <rdma/rdma_cma.h>

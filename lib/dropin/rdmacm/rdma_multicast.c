@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdmacm/rdma_interface.h"
+#include "lib/dropin/rdmacm/rdma_interface.h"
 
 const char *rdma_event_str(enum rdma_cm_event_type event)
 {

@@ -7,11 +7,11 @@
  * The first member of each object is the public struct, which the application reads and partly
  * writes. All functions of the interface return 0, or -1 with errno (or NULL with errno).
  */
-#ifndef LIB_RDMACM_RDMA_OBJECTS_H
-#define LIB_RDMACM_RDMA_OBJECTS_H
+#ifndef LIB_DROPIN_RDMACM_RDMA_OBJECTS_H
+#define LIB_DROPIN_RDMACM_RDMA_OBJECTS_H
 
-#include "rdmacm/rdma_interface.h"
-#include "verbs/ibv_native.h"
+#include "lib/dropin/rdmacm/rdma_interface.h"
+#include "lib/dropin/verbs/ibv_native.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs of identifiers, with completion queues when the application brings none. */
-#include "rdmacm/rdma_objects.h"
+#include "lib/dropin/rdmacm/rdma_objects.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device has an address, and which one leads to an address. */
-#include "rdmacm/rdma_sources.h"
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <ifaddrs.h>

@@ -5,7 +5,7 @@
  * an epoll instance that watches all of them, and a program polls it and makes it non-blocking as
  * it would a kernel's.
  */
-#include "rdmacm/rdma_sources.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

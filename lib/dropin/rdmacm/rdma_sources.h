@@ -7,10 +7,10 @@
  * identifier comes to its device: a daemon that does not answer then keeps only those waiting who
  * want its device. A source that is not open tells of the loss of its device alone.
  */
-#ifndef LIB_RDMACM_RDMA_SOURCES_H
-#define LIB_RDMACM_RDMA_SOURCES_H
+#ifndef LIB_DROPIN_RDMACM_RDMA_SOURCES_H
+#define LIB_DROPIN_RDMACM_RDMA_SOURCES_H
 
-#include "rdmacm/rdma_objects.h"
+#include "lib/dropin/rdmacm/rdma_objects.h"
 
 struct rnic_cma_source {
 	struct rnic_cma_device *device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <endian.h>
 #include <errno.h>

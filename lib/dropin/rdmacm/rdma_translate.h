@@ -3,10 +3,10 @@
  * Between the structs of librdmacm and those of <rnic/rnic_cm.h>. Values never differ, only byte
  * order, names and widths. Addresses are sockaddrs on one side and mapped GIDs on the other.
  */
-#ifndef LIB_RDMACM_RDMA_TRANSLATE_H
-#define LIB_RDMACM_RDMA_TRANSLATE_H
+#ifndef LIB_DROPIN_RDMACM_RDMA_TRANSLATE_H
+#define LIB_DROPIN_RDMACM_RDMA_TRANSLATE_H
 
-#include "rdmacm/rdma_objects.h"
+#include "lib/dropin/rdmacm/rdma_objects.h"
 
 /* -EAFNOSUPPORT: neither IPv4 nor IPv6. */
 int rnic_cma_endpoint(const struct sockaddr *address, struct rnic_endpoint *endpoint);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of releases of rdma-core later than the headers of this build. */
-#include "native/refuse.h"
-#include "rdmacm/rdma_interface.h"
+#include "lib/client/native/refuse.h"
+#include "lib/dropin/rdmacm/rdma_interface.h"
 
 #pragma GCC visibility push(default)
 int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of rsocket.h that make, connect, name and end. */
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include <errno.h>
 #include <fcntl.h>

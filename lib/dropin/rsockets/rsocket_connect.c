@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The beginning and the end of streams: the events of their identifiers, as states. */
-#include "rdmacm/rdma_translate.h"
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * Datagram sockets as a kind of rsocket: making and ending them, and the descriptors for their
  * poll().
  */
-#include "rsockets/rsocket_datagram.h"
+#include "lib/dropin/rsockets/rsocket_datagram.h"
 
-#include "rdmacm/rdma_translate.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

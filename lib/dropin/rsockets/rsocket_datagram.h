@@ -9,11 +9,11 @@
  * The lock of the rsocket guards everything, and calls of the application do all work: no thread
  * would answer for the application. Only the look-up of a new peer runs without the lock.
  */
-#ifndef LIB_RSOCKETS_RSOCKET_DATAGRAM_H
-#define LIB_RSOCKETS_RSOCKET_DATAGRAM_H
+#ifndef LIB_DROPIN_RSOCKETS_RSOCKET_DATAGRAM_H
+#define LIB_DROPIN_RSOCKETS_RSOCKET_DATAGRAM_H
 
-#include "rsockets/rsocket_objects.h"
-#include "rsockets/rsocket_wire.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_wire.h"
 
 #include <rnic/rnic_cm.h>
 

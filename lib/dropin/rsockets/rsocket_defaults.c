@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Defaults of rsockets: ours, unless a file in /etc/rdma/rsocket gives a number (rsocket(7)). */
-#include "rsockets/rsocket_flow.h"
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_flow.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a connection: the queue pair, its completions, and the memory behind it. */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_flow.h"
+#include "lib/dropin/rsockets/rsocket_flow.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -13,10 +13,10 @@
  * that claims more bytes than the peer was given. The receiver counts (modulo 2^16) and limits
  * messages of data and mappings; the others have receives in reserve and rely on the RNR retry.
  */
-#ifndef LIB_RSOCKETS_RSOCKET_FLOW_H
-#define LIB_RSOCKETS_RSOCKET_FLOW_H
+#ifndef LIB_DROPIN_RSOCKETS_RSOCKET_FLOW_H
+#define LIB_DROPIN_RSOCKETS_RSOCKET_FLOW_H
 
-#include "rsockets/rsocket_wire.h"
+#include "lib/dropin/rsockets/rsocket_wire.h"
 
 /* Entries of our list of the peer's buffers. */
 #define RNIC_RSOCKET_LIST_ENTRIES 2u

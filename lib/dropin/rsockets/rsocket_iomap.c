@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that the peer writes to directly: riomap(), riounmap(), riowrite(). */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * ends the connection and wakes the threads that wait for it. The thread runs as long as there is
  * such a stream, and holds a reference to each.
  */
-#include "rsockets/rsocket_stream.h"
-#include "verbs/ibv_native.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
+#include "lib/dropin/verbs/ibv_native.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Datagrams out and in, over the queue pair and in envelopes over UDP. */
-#include "rdmacm/rdma_translate.h"
-#include "rsockets/rsocket_datagram.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
+#include "lib/dropin/rsockets/rsocket_datagram.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 /*
  * The calls of rsocket.h that send and receive: all of them pass a message to one of two functions.
  */
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include <errno.h>
 

@@ -13,10 +13,10 @@
  *
  * All functions but those of <rdma/rsocket.h> return 0 or a negative errno.
  */
-#ifndef LIB_RSOCKETS_RSOCKET_OBJECTS_H
-#define LIB_RSOCKETS_RSOCKET_OBJECTS_H
+#ifndef LIB_DROPIN_RSOCKETS_RSOCKET_OBJECTS_H
+#define LIB_DROPIN_RSOCKETS_RSOCKET_OBJECTS_H
 
-#include "rdmacm/rdma_interface.h"
+#include "lib/dropin/rdmacm/rdma_interface.h"
 
 #include <infiniband/sa.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rsetsockopt() and rgetsockopt(): each option, as a row of a table. */
-#include "rsockets/rsocket_flow.h"
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_flow.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include <errno.h>
 #include <limits.h>

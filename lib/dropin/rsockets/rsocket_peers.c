@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The peers of a datagram socket, and the way to each. */
-#include "rdmacm/rdma_translate.h"
-#include "rsockets/rsocket_datagram.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
+#include "lib/dropin/rsockets/rsocket_datagram.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rpoll() and rselect(): rsockets and ordinary descriptors, one list. */
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

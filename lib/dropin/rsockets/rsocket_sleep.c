@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
-#include "verbs/ibv_native.h"
+#include "lib/dropin/verbs/ibv_native.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams as a kind of rsocket: making and ending them, and the descriptors for their poll(). */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

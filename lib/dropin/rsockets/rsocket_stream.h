@@ -11,11 +11,11 @@
  * takes, and takes the lock of the rsocket for each step after that. So a reader and a writer never
  * wait for each other, and bytes are copied without the lock.
  */
-#ifndef LIB_RSOCKETS_RSOCKET_STREAM_H
-#define LIB_RSOCKETS_RSOCKET_STREAM_H
+#ifndef LIB_DROPIN_RSOCKETS_RSOCKET_STREAM_H
+#define LIB_DROPIN_RSOCKETS_RSOCKET_STREAM_H
 
-#include "rsockets/rsocket_flow.h"
-#include "rsockets/rsocket_objects.h"
+#include "lib/dropin/rsockets/rsocket_flow.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
 
 enum rnic_rsocket_stream_state {
 	RNIC_RSOCKET_IDLE,

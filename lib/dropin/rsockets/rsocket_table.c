@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_objects.h"
-#include "verbs/ibv_native.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
+#include "lib/dropin/verbs/ibv_native.h"
 
 #include <errno.h>
 #include <poll.h>

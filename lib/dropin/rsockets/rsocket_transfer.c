@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes through a stream: from and to the memory of the application. */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <errno.h>
 #include <string.h>

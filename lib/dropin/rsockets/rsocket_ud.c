@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue pair of a datagram socket: slots to send from and to receive into. */
-#include "rsockets/rsocket_datagram.h"
+#include "lib/dropin/rsockets/rsocket_datagram.h"
 
-#include "wire/ip_header.h"
+#include "proto/wire/ip_header.h"
 
 #include <errno.h>
 #include <fcntl.h>

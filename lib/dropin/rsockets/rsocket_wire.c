@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_wire.h"
+#include "lib/dropin/rsockets/rsocket_wire.h"
 
-#include "base/be.h"
+#include "proto/base/be.h"
 
 #include <errno.h>
 #include <string.h>

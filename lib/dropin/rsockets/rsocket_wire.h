@@ -8,8 +8,8 @@
  * The private data and the headers are big-endian. Entries in memory are in the byte order of the
  * host whose memory it is.
  */
-#ifndef LIB_RSOCKETS_RSOCKET_WIRE_H
-#define LIB_RSOCKETS_RSOCKET_WIRE_H
+#ifndef LIB_DROPIN_RSOCKETS_RSOCKET_WIRE_H
+#define LIB_DROPIN_RSOCKETS_RSOCKET_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

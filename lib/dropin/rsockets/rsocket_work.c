@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The work requests of a stream: posting them, and the meaning of their completions. */
-#include "rsockets/rsocket_stream.h"
+#include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * The calls of rdma-core 64 and later that allocate buffers for a device. This device takes memory
  * of any kind, so a buffer is plain pages of its own.
  */
-#include "base/checked.h"
-#include "verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "proto/base/checked.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * What is left of the kernel's view of the world: files of sysfs, structs of its interface, fork().
  */
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions about a device, its port and its GIDs, and its asynchronous events. */
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * The extended face of a completion queue: one completion at a time, which functions read. Between
  * start and end the caller holds the queue, because the completion lies in the queue's object.
  */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

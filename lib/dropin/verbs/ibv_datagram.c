@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls for datagrams beside queue pairs: the way back to a sender, and multicast groups. */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
-#include "wire/gid.h"
-#include "wire/ip_header.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/ip_header.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of devices, and opening and closing one. */
-#include "native/device_list.h"
-#include "native/disable.h"
-#include "verbs/ibv_session.h"
-#include "verbs/ibv_translate.h"
+#include "lib/client/native/device_list.h"
+#include "lib/client/native/disable.h"
+#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -3,9 +3,9 @@
  * Device memory: memory that the daemon maps as well, and so the nearest to the device that there
  * is. Its addresses are offsets; programs reach it by copying, as they must on hardware.
  */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_session.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  * of queues, so the library has nothing to allocate from a parent domain's allocator and never
  * calls it.
  */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_session.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

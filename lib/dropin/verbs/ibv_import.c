@@ -7,9 +7,9 @@
  * to that session the exporter's protection domains and tells it the keys of the exporter's
  * regions. Either way un-importing forgets the name.
  */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_session.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/checked.h"
-#include "native/populate.h"
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_session.h"
-#include "verbs/ibv_translate.h"
+#include "lib/client/native/populate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_translate.h"
+#include "proto/base/checked.h"
 
 #include <errno.h>
 #include <stdlib.h>

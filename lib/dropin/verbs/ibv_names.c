@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names for numbers, and the table of rates. */
-#include "verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_objects.h"
 
 static const char *verbs_names_name_of(const char *const *names, size_t count, unsigned number)
 {

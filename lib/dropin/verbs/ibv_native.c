@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_native.h"
+#include "lib/dropin/verbs/ibv_native.h"
 
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 static int native_connect_qp(struct ibv_qp *qp, const struct rnic_qp_attributes *attributes,
 			     uint32_t receive_mask, uint32_t send_mask)

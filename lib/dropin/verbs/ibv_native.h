@@ -8,12 +8,12 @@
  * loader then refuses a pair of libraries that do not belong together and names the node, also
  * where it finds another vendor's libibverbs. `bytes` is for builds in between.
  */
-#ifndef LIB_VERBS_IBV_NATIVE_H
-#define LIB_VERBS_IBV_NATIVE_H
+#ifndef LIB_DROPIN_VERBS_IBV_NATIVE_H
+#define LIB_DROPIN_VERBS_IBV_NATIVE_H
 
-#include "native/drop_in_calls.h"
-#include "native/fork_list.h"
-#include "native/rnic_wait.h"
+#include "lib/client/native/drop_in_calls.h"
+#include "lib/client/native/fork_list.h"
+#include "lib/client/native/rnic_wait.h"
 
 #include <rnic/rnic_cm.h>
 

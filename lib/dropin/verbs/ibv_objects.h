@@ -7,15 +7,15 @@
  * blocks with slack, so that a program built against a later header reads zeros or finds a refusal,
  * never our data.
  */
-#ifndef LIB_VERBS_IBV_OBJECTS_H
-#define LIB_VERBS_IBV_OBJECTS_H
+#ifndef LIB_DROPIN_VERBS_IBV_OBJECTS_H
+#define LIB_DROPIN_VERBS_IBV_OBJECTS_H
 
 /* Hidden visibility is the default here; this library exports what the public header declares. */
 #pragma GCC visibility push(default)
 #include <infiniband/verbs.h>
 #pragma GCC visibility pop
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <rnic/rnic.h>
 

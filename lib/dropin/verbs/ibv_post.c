@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions that the inline verbs of the data path reach through the context. */
-#include "native/rnic_post.h"
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/client/native/rnic_post.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 

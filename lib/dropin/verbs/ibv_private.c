@@ -5,8 +5,8 @@
  * node of each release's private interface; but no provider ever serves our device.
  * ibv_query_gid_type is different: programs call it, and it answers.
  */
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 
@@ -67,4 +67,4 @@ IN_ALL_NODES(rnic_private_flag, verbs_allow_disassociate_destroy)
 #define REFUSE(name)  IN_ALL_NODES(rnic_private_refuse, name)
 #define NOTHING(name) IN_ALL_NODES(rnic_private_null, name)
 #define IGNORE(name)  IN_ALL_NODES(rnic_private_ignore, name)
-#include "verbs/ibv_private.def"
+#include "lib/dropin/verbs/ibv_private.def"

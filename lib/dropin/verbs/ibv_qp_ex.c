@@ -8,11 +8,11 @@
  * error and ignores all that follows; complete then rolls back and returns the error. The caller
  * holds the queue pair's mutex from start to the end.
  */
-#include "base/bits.h"
-#include "base/operation.h"
-#include "native/rnic_post.h"
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/client/native/rnic_post.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
+#include "proto/base/bits.h"
+#include "proto/base/operation.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

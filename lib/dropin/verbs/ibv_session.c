@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_session.h"
 
-#include "native/fork_list.h"
+#include "lib/client/native/fork_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

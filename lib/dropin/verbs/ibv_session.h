@@ -9,10 +9,10 @@
  * Another process that has got cmd_fd makes a session of its own that imports from this one. By
  * handle its programs import the exporter's objects; nobody can import theirs.
  */
-#ifndef LIB_VERBS_IBV_SESSION_H
-#define LIB_VERBS_IBV_SESSION_H
+#ifndef LIB_DROPIN_VERBS_IBV_SESSION_H
+#define LIB_DROPIN_VERBS_IBV_SESSION_H
 
-#include "verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_objects.h"
 
 enum rnic_verbs_export_kind {
 	RNIC_VERBS_EXPORT_PD = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

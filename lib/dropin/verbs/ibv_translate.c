@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
-#include "base/link_rate.h"
-#include "base/operation.h"
-#include "native/rnic_post.h"
+#include "lib/client/native/rnic_post.h"
+#include "proto/base/link_rate.h"
+#include "proto/base/operation.h"
 
 #include <arpa/inet.h>
 #include <endian.h>

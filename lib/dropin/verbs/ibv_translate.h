@@ -3,10 +3,10 @@
  * Between the structs of libibverbs and ours, and between their return conventions and ours. Byte
  * order, names and widths differ, and only here; values never do (asserted in the .c file).
  */
-#ifndef LIB_VERBS_IBV_TRANSLATE_H
-#define LIB_VERBS_IBV_TRANSLATE_H
+#ifndef LIB_DROPIN_VERBS_IBV_TRANSLATE_H
+#define LIB_DROPIN_VERBS_IBV_TRANSLATE_H
 
-#include "verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_objects.h"
 
 /* Negative errno to what verbs return: the errno itself, also left in `errno`. 0 stays 0. */
 int rnic_verbs_errno(int error);

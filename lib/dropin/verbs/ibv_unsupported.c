@@ -4,9 +4,9 @@
  * EOPNOTSUPP as the answer. A missing symbol would keep programs from starting, and a missing
  * inline target would crash them.
  */
-#include "native/refuse.h"
-#include "verbs/ibv_objects.h"
-#include "verbs/ibv_translate.h"
+#include "lib/client/native/refuse.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <string.h>

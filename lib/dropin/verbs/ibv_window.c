@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows, whose verbs are inline and come here through the context. */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* XRC domains; their queues are in ibv_qp.c and ibv_srq.c. */
-#include "verbs/ibv_made.h"
-#include "verbs/ibv_translate.h"
+#include "lib/dropin/verbs/ibv_handle_check.h"
+#include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  * Functions of the C library call each other inside without coming here, so each function that
  * opens by name has its own entry: scandir() as well as opendir().
  */
-#include "view/view_next.h"
-#include "view/view_redirect.h"
+#include "lib/dropin/view/view_next.h"
+#include "lib/dropin/view/view_redirect.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_next.h"
+#include "lib/dropin/view/view_next.h"
 
 /* The linker names the bounds of a section whose name is one of C. */
 extern struct view_next __start_view_next[] __attribute__((visibility("hidden")));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of librnic-view.so share that define functions of the C library. */
-#ifndef RNIC_VIEW_NEXT_H
-#define RNIC_VIEW_NEXT_H
+#ifndef LIB_DROPIN_VIEW_VIEW_NEXT_H
+#define LIB_DROPIN_VIEW_VIEW_NEXT_H
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_path.h"
+#include "lib/dropin/view/view_path.h"
 
-#include "base/bits.h"
-#include "base/path_view.h"
+#include "proto/base/bits.h"
+#include "proto/base/path_view.h"
 
 #include <string.h>
 

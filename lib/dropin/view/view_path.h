@@ -4,8 +4,8 @@
  * without allocation: they run inside any program's open(), in signal handlers and after vfork()
  * too.
  */
-#ifndef RNIC_VIEW_PATH_H
-#define RNIC_VIEW_PATH_H
+#ifndef LIB_DROPIN_VIEW_VIEW_PATH_H
+#define LIB_DROPIN_VIEW_VIEW_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_redirect.h"
+#include "lib/dropin/view/view_redirect.h"
 
-#include "base/path_view.h"
-#include "native/disable.h"
-#include "view/view_umad.h"
+#include "lib/client/native/disable.h"
+#include "lib/dropin/view/view_umad.h"
+#include "proto/base/path_view.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns a path of a program into the path to use: its copy in the view, or itself. */
-#ifndef RNIC_VIEW_REDIRECT_H
-#define RNIC_VIEW_REDIRECT_H
+#ifndef LIB_DROPIN_VIEW_VIEW_REDIRECT_H
+#define LIB_DROPIN_VIEW_VIEW_REDIRECT_H
 
-#include "view/view_path.h"
+#include "lib/dropin/view/view_path.h"
 
 /*
  * Relative paths are relative to `directory_fd`, AT_FDCWD included. Returns `path`, which may be

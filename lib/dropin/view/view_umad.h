@@ -3,8 +3,8 @@
  * Says why tools that send management datagrams themselves (perfquery, smpquery, ibping) find no
  * device: what they print names a kernel module, which would not help.
  */
-#ifndef RNIC_VIEW_UMAD_H
-#define RNIC_VIEW_UMAD_H
+#ifndef LIB_DROPIN_VIEW_VIEW_UMAD_H
+#define LIB_DROPIN_VIEW_VIEW_UMAD_H
 
 /*
  * Writes one line to standard error, once in a process, when `path` is the file that libibumad

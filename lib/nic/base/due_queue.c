@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/due_queue.h"
+#include "lib/nic/base/due_queue.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  *
  * The queue owns no item. Room is made beforehand, so that a push never allocates or fails.
  */
-#ifndef NIC_BASE_DUE_QUEUE_H
-#define NIC_BASE_DUE_QUEUE_H
+#ifndef LIB_NIC_BASE_DUE_QUEUE_H
+#define LIB_NIC_BASE_DUE_QUEUE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/key_table.h"
+#include "lib/nic/base/key_table.h"
 
 #include <assert.h>
 #include <errno.h>

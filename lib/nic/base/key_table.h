@@ -11,10 +11,10 @@
  * remembers the keys that it freed last: a key that names another object at once would bring that
  * object what is still on its way to the old one.
  */
-#ifndef NIC_BASE_KEY_TABLE_H
-#define NIC_BASE_KEY_TABLE_H
+#ifndef LIB_NIC_BASE_KEY_TABLE_H
+#define LIB_NIC_BASE_KEY_TABLE_H
 
-#include "base/random_source.h"
+#include "lib/nic/base/random_source.h"
 
 #include <stdbool.h>
 #include <stdint.h>

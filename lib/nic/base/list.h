@@ -7,10 +7,10 @@
  * A node is linked or points to itself; a node of zeroed memory counts as not linked. So a caller
  * can ask a node, and take it off its list, without knowing the list.
  */
-#ifndef NIC_BASE_LIST_H
-#define NIC_BASE_LIST_H
+#ifndef LIB_NIC_BASE_LIST_H
+#define LIB_NIC_BASE_LIST_H
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/number_list.h"
+#include "lib/nic/base/number_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

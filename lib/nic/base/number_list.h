@@ -2,8 +2,8 @@
 /*
  * Lists of small numbers as a command line has them: "0xffff,0x8001,77". Pure.
  */
-#ifndef NIC_BASE_NUMBER_LIST_H
-#define NIC_BASE_NUMBER_LIST_H
+#ifndef LIB_NIC_BASE_NUMBER_LIST_H
+#define LIB_NIC_BASE_NUMBER_LIST_H
 
 #include <stdint.h>
 

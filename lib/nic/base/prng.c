@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/prng.h"
+#include "lib/nic/base/prng.h"
 
 #include <string.h>
 

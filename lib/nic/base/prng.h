@@ -5,10 +5,10 @@
  * simulation can replay. The numbers can be guessed: in production QPNs, keys and PSNs come from
  * another random_source.
  */
-#ifndef NIC_BASE_PRNG_H
-#define NIC_BASE_PRNG_H
+#ifndef LIB_NIC_BASE_PRNG_H
+#define LIB_NIC_BASE_PRNG_H
 
-#include "base/random_source.h"
+#include "lib/nic/base/random_source.h"
 
 #include <stdint.h>
 

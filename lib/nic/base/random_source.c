@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/random_source.h"
+#include "lib/nic/base/random_source.h"
 
 #include <assert.h>
 

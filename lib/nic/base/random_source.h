@@ -3,8 +3,8 @@
  * Where QPNs, keys, the CM's identifiers and PSNs come from. The owner gives the source: the
  * kernel's random numbers in production, a seeded generator (prng.h) where a run must repeat.
  */
-#ifndef NIC_BASE_RANDOM_SOURCE_H
-#define NIC_BASE_RANDOM_SOURCE_H
+#ifndef LIB_NIC_BASE_RANDOM_SOURCE_H
+#define LIB_NIC_BASE_RANDOM_SOURCE_H
 
 #include <stddef.h>
 #include <stdint.h>

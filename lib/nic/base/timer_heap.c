@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/timer_heap.h"
+#include "lib/nic/base/timer_heap.h"
 
 #include <assert.h>
 #include <errno.h>

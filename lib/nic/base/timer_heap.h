@@ -7,8 +7,8 @@
  * Invariant: heap_index is the timer's place in the heap, counted from 1, and 0 exactly when the
  * timer is not armed (as in zeroed memory).
  */
-#ifndef NIC_BASE_TIMER_HEAP_H
-#define NIC_BASE_TIMER_HEAP_H
+#ifndef LIB_NIC_BASE_TIMER_HEAP_H
+#define LIB_NIC_BASE_TIMER_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/counters.h"
+#include "lib/nic/engine/counters.h"
 
 #include <assert.h>
 
 static const char *const names[COUNTER_COUNT] = {
 #define COUNTER(identifier, name, help) [COUNTER_##identifier] = name,
-#include "engine/counters.def"
+#include "lib/nic/engine/counters.def"
 #undef COUNTER
 };
 

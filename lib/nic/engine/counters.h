@@ -3,12 +3,12 @@
  * Counters of the device, one line each in counters.def: COUNTER(identifier, "name", "help"). Names
  * equal those of other software RNICs where the meaning is the same.
  */
-#ifndef NIC_ENGINE_COUNTERS_H
-#define NIC_ENGINE_COUNTERS_H
+#ifndef LIB_NIC_ENGINE_COUNTERS_H
+#define LIB_NIC_ENGINE_COUNTERS_H
 
 enum counter {
 #define COUNTER(identifier, name, help) COUNTER_##identifier,
-#include "engine/counters.def"
+#include "lib/nic/engine/counters.def"
 #undef COUNTER
 	COUNTER_COUNT,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The two bits of the traffic class that tell of congestion (RFC 3168, 5). */
-#ifndef NIC_ENGINE_ECN_H
-#define NIC_ENGINE_ECN_H
+#ifndef LIB_NIC_ENGINE_ECN_H
+#define LIB_NIC_ENGINE_ECN_H
 
 #include <stdbool.h>
 #include <stdint.h>

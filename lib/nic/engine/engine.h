@@ -11,14 +11,14 @@
  * Objects (PD, MR, CQ, QP, AH) are made and destroyed by their own headers' calls between those,
  * never from within a sink callback.
  */
-#ifndef NIC_ENGINE_ENGINE_H
-#define NIC_ENGINE_ENGINE_H
+#ifndef LIB_NIC_ENGINE_ENGINE_H
+#define LIB_NIC_ENGINE_ENGINE_H
 
-#include "engine/engine_addresses.h"
-#include "engine/engine_config.h"
-#include "engine/engine_state.h"
-#include "engine/objects/engine_cqe.h"
-#include "engine/packet_builder.h"
+#include "lib/nic/engine/engine_addresses.h"
+#include "lib/nic/engine/engine_config.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/engine_cqe.h"
+#include "lib/nic/engine/packet_builder.h"
 
 /*
  * Sets up `engine`, in the caller's memory. -ENOMEM, -EINVAL for a zero maximum or a lane that no

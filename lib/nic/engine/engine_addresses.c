@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/engine_addresses.h"
+#include "lib/nic/engine/engine_addresses.h"
 
-#include "engine/engine_state.h"
-#include "wire/gid.h"
+#include "lib/nic/engine/engine_state.h"
+#include "proto/wire/gid.h"
 
 uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *dest)
 {

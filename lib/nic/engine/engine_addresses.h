@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's own addresses: where packets come from and are answered from. */
-#ifndef NIC_ENGINE_ENGINE_ADDRESSES_H
-#define NIC_ENGINE_ENGINE_ADDRESSES_H
+#ifndef LIB_NIC_ENGINE_ENGINE_ADDRESSES_H
+#define LIB_NIC_ENGINE_ENGINE_ADDRESSES_H
 
-#include "base/verbs_types.h"
-#include "wire/packet.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/packet.h"
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the owner of an engine gives to it: the sink that the engine calls, and its sizes. */
-#ifndef NIC_ENGINE_ENGINE_CONFIG_H
-#define NIC_ENGINE_ENGINE_CONFIG_H
+#ifndef LIB_NIC_ENGINE_ENGINE_CONFIG_H
+#define LIB_NIC_ENGINE_ENGINE_CONFIG_H
 
-#include "wire/peer_ports.h"
-#include "base/random_source.h"
-#include "base/verbs_types.h"
+#include "lib/nic/base/random_source.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/peer_ports.h"
 
 #include <stdbool.h>
 #include <stdint.h>

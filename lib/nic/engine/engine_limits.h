@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every capacity, default and bound of the engine. */
-#ifndef NIC_ENGINE_ENGINE_LIMITS_H
-#define NIC_ENGINE_ENGINE_LIMITS_H
+#ifndef LIB_NIC_ENGINE_ENGINE_LIMITS_H
+#define LIB_NIC_ENGINE_ENGINE_LIMITS_H
 
-#include "base/maxima.h"
-#include "base/verbs_types.h"
+#include "proto/base/maxima.h"
+#include "proto/base/verbs_types.h"
 
 enum {
 	LIMIT_WR_DEPTH = RNIC_WR_DEPTH_MAX,

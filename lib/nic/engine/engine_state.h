@@ -3,21 +3,21 @@
  * The engine's own fields. The parts of the engine share them; an owner includes engine.h and uses
  * its functions.
  */
-#ifndef NIC_ENGINE_ENGINE_STATE_H
-#define NIC_ENGINE_ENGINE_STATE_H
+#ifndef LIB_NIC_ENGINE_ENGINE_STATE_H
+#define LIB_NIC_ENGINE_ENGINE_STATE_H
 
-#include "base/key_table.h"
-#include "base/list.h"
-#include "base/timer_heap.h"
-#include "engine/counters.h"
-#include "engine/engine_config.h"
-#include "engine/engine_limits.h"
-#include "engine/objects/mr_refusal.h"
-#include "engine/objects/pkey.h"
-#include "engine/objects/placement_state.h"
-#include "engine/objects/send_rooms.h"
-#include "engine/reliability/pace.h"
-#include "mem/memory_batch.h"
+#include "lib/nic/base/key_table.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/base/timer_heap.h"
+#include "lib/nic/engine/counters.h"
+#include "lib/nic/engine/engine_config.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/objects/mr_refusal.h"
+#include "lib/nic/engine/objects/pkey.h"
+#include "lib/nic/engine/objects/placement_state.h"
+#include "lib/nic/engine/objects/send_rooms.h"
+#include "lib/nic/engine/reliability/pace.h"
+#include "lib/nic/mem/memory_batch.h"
 
 struct engine {
 	struct engine_config config;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/packet_builder.h"
+#include "lib/nic/engine/packet_builder.h"
 
-#include "engine/ecn.h"
-#include "engine/engine_addresses.h"
-#include "engine/qp_state.h"
-#include "wire/opcode.h"
+#include "lib/nic/engine/ecn.h"
+#include "lib/nic/engine/engine_addresses.h"
+#include "lib/nic/engine/qp_state.h"
+#include "proto/wire/opcode.h"
 
 #include <assert.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A packet on its way out: headers by value, payload by reference. */
-#ifndef NIC_ENGINE_PACKET_BUILDER_H
-#define NIC_ENGINE_PACKET_BUILDER_H
+#ifndef LIB_NIC_ENGINE_PACKET_BUILDER_H
+#define LIB_NIC_ENGINE_PACKET_BUILDER_H
 
-#include "engine/engine_limits.h"
-#include "wire/packet.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/wire/packet.h"
 
 #include <stdint.h>
 

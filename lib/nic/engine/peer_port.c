@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/peer_port.h"
+#include "lib/nic/engine/peer_port.h"
 
-#include "engine/qp_state.h"
+#include "lib/nic/engine/qp_state.h"
 
 #include <stdio.h>
 

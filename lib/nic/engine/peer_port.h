@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The UDP source port of the packets of a QP's peer, where wire/peer_ports.h says what is taken. UD
+ * The UDP source port of the packets of a QP's peer, where peer_ports.h says what is taken. UD
  * has no one peer, and takes packets from any port.
  *
  * A packet that anybody could have forged does not pin the port: the first one does whose PSN is in
  * place. The port stays until the QP gets another path, or goes to RTR again.
  */
-#ifndef NIC_ENGINE_PEER_PORT_H
-#define NIC_ENGINE_PEER_PORT_H
+#ifndef LIB_NIC_ENGINE_PEER_PORT_H
+#define LIB_NIC_ENGINE_PEER_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

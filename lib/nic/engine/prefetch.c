@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/prefetch.h"
+#include "lib/nic/engine/prefetch.h"
 
-#include "engine/engine_state.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/qp_state.h"
 
 #define PREFETCH_QPS_MIN    512 /* a level-2 cache of 1 MiB holds fewer, with their rings */
 #define PREFETCH_LINE_BYTES 64

@@ -7,8 +7,8 @@
  * Each step uses what the step before has brought, so a batch takes the steps of a packet some
  * packets apart. A step changes nothing, and may be left out.
  */
-#ifndef NIC_ENGINE_PREFETCH_H
-#define NIC_ENGINE_PREFETCH_H
+#ifndef LIB_NIC_ENGINE_PREFETCH_H
+#define LIB_NIC_ENGINE_PREFETCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

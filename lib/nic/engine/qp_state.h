@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue pair's fields, which the parts of the engine share, and what follows from its type.
- * Creation and transitions: verbs/qp.h.
+ * Creation and transitions: qp.h.
  */
-#ifndef NIC_ENGINE_QP_STATE_H
-#define NIC_ENGINE_QP_STATE_H
+#ifndef LIB_NIC_ENGINE_QP_STATE_H
+#define LIB_NIC_ENGINE_QP_STATE_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
-#include "engine/engine_state.h"
-#include "engine/objects/mr_refusal.h"
-#include "engine/objects/placement_state.h"
-#include "engine/objects/recv_queue.h"
-#include "engine/objects/send_queue.h"
-#include "engine/reliability/reliability_state.h"
-#include "engine/requester/requester_state.h"
-#include "engine/responder/responder_state.h"
-#include "engine/verdict.h"
-#include "wire/opcode.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/mr_refusal.h"
+#include "lib/nic/engine/objects/placement_state.h"
+#include "lib/nic/engine/objects/recv_queue.h"
+#include "lib/nic/engine/objects/send_queue.h"
+#include "lib/nic/engine/reliability/reliability_state.h"
+#include "lib/nic/engine/requester/requester_state.h"
+#include "lib/nic/engine/responder/responder_state.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/opcode.h"
 
 struct cq;
 struct pd;

@@ -3,11 +3,11 @@
  * The QPs that may have a packet to send, in the order of their service. A QP keeps its place for
  * LIMIT_QP_QUANTUM packets and then goes behind the others.
  */
-#ifndef NIC_ENGINE_READY_LIST_H
-#define NIC_ENGINE_READY_LIST_H
+#ifndef LIB_NIC_ENGINE_READY_LIST_H
+#define LIB_NIC_ENGINE_READY_LIST_H
 
-#include "engine/engine_state.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/qp_state.h"
 
 /* Puts `qp` at the end of the list unless it is there. */
 static inline void ready_list_add(struct qp *qp)

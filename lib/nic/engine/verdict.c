@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
 
-#include "base/verbs_types.h"
-#include "wire/syndrome.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/syndrome.h"
 
 #include <assert.h>
 

@@ -6,10 +6,10 @@
  * Checks return a verdict and do nothing; only the table's readers act. IBTA 1.4, 9.9 and tables
  * 60, 61.
  */
-#ifndef NIC_ENGINE_VERDICT_H
-#define NIC_ENGINE_VERDICT_H
+#ifndef LIB_NIC_ENGINE_VERDICT_H
+#define LIB_NIC_ENGINE_VERDICT_H
 
-#include "engine/counters.h"
+#include "lib/nic/engine/counters.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * The caller has checked every range against the region; an access can still fail, because the
  * memory belongs to a process that may unmap it or die.
  */
-#ifndef NIC_MEM_CLIENT_MEMORY_H
-#define NIC_MEM_CLIENT_MEMORY_H
+#ifndef LIB_NIC_MEM_CLIENT_MEMORY_H
+#define LIB_NIC_MEM_CLIENT_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

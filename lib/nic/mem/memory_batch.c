@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mem/memory_batch.h"
+#include "lib/nic/mem/memory_batch.h"
 
 #include <stddef.h>
 

@@ -8,10 +8,10 @@
  * `bytes` of a waiting transfer must stay valid until the flush. A waiting transfer carries an
  * owner and a tag, by which the caller finds the object that a failure concerns.
  */
-#ifndef NIC_MEM_MEMORY_BATCH_H
-#define NIC_MEM_MEMORY_BATCH_H
+#ifndef LIB_NIC_MEM_MEMORY_BATCH_H
+#define LIB_NIC_MEM_MEMORY_BATCH_H
 
-#include "mem/client_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 #define MEMORY_BATCH_TRANSFERS 256
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mem/null_memory.h"
+#include "lib/nic/mem/null_memory.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * Memory that is not there: reads give zeros, and writes are lost. Every offset exists, so the
  * memory stands for all addresses at once.
  */
-#ifndef NIC_MEM_NULL_MEMORY_H
-#define NIC_MEM_NULL_MEMORY_H
+#ifndef LIB_NIC_MEM_NULL_MEMORY_H
+#define LIB_NIC_MEM_NULL_MEMORY_H
 
-#include "mem/client_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 void null_region_init(struct client_region *region);
 

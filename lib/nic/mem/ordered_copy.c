@@ -10,7 +10,7 @@
  * at least 8; processors with AVX2 store 32 aligned bytes in such halves. On aarch64 each register
  * of an aligned pair is stored as a whole.
  */
-#include "mem/ordered_copy.h"
+#include "lib/nic/mem/ordered_copy.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  *
  * The ranges must not overlap. The private side may have any alignment.
  */
-#ifndef NIC_MEM_ORDERED_COPY_H
-#define NIC_MEM_ORDERED_COPY_H
+#ifndef LIB_NIC_MEM_ORDERED_COPY_H
+#define LIB_NIC_MEM_ORDERED_COPY_H
 
 #include <stddef.h>
 

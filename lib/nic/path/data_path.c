@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/data_path.h"
+#include "lib/nic/path/data_path.h"
 
 int data_path_init(struct data_path *path, struct engine *engine, struct port *port)
 {

@@ -4,11 +4,11 @@
  * port to the engine, expired timers run, and the engine's packets go to the port, all in bounded
  * turns.
  */
-#ifndef NIC_PATH_DATA_PATH_H
-#define NIC_PATH_DATA_PATH_H
+#ifndef LIB_NIC_PATH_DATA_PATH_H
+#define LIB_NIC_PATH_DATA_PATH_H
 
-#include "path/receive.h"
-#include "path/transmit.h"
+#include "lib/nic/path/receive.h"
+#include "lib/nic/path/transmit.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The general services queue pair (QP 1; IBTA 1.4, 13.5.1) as the holder of its packets sees it:
  * whoever owns the packets fills the struct in, with a connection manager behind it.
  */
-#ifndef NIC_PATH_GENERAL_SERVICES_H
-#define NIC_PATH_GENERAL_SERVICES_H
+#ifndef LIB_NIC_PATH_GENERAL_SERVICES_H
+#define LIB_NIC_PATH_GENERAL_SERVICES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/icrc_check.h"
+#include "lib/nic/path/icrc_check.h"
 
-#include "wire/icrc.h"
+#include "proto/wire/icrc.h"
 
 /*
  * Packets that one segmented send became count up from 0, those that were sent one by one are all

@@ -3,10 +3,10 @@
  * Checks the ICRC of what a port received. A port does not see the IPv4 identification, which the
  * ICRC covers; the check expects the likely one, because that costs half (icrc.h).
  */
-#ifndef NIC_PATH_ICRC_CHECK_H
-#define NIC_PATH_ICRC_CHECK_H
+#ifndef LIB_NIC_PATH_ICRC_CHECK_H
+#define LIB_NIC_PATH_ICRC_CHECK_H
 
-#include "port/port.h"
+#include "lib/nic/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

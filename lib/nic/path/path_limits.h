@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What one turn of a data path, or of queue pair 1, does at most: nobody waits long for another. */
-#ifndef NIC_PATH_PATH_LIMITS_H
-#define NIC_PATH_PATH_LIMITS_H
+#ifndef LIB_NIC_PATH_PATH_LIMITS_H
+#define LIB_NIC_PATH_PATH_LIMITS_H
 
 enum {
 	LIMIT_TURN_RECEIVES = 256,  /* datagrams received */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/port_stack.h"
+#include "lib/nic/path/port_stack.h"
 
-#include "base/lane.h"
-#include "base/maxima.h"
-#include "port/conditions/fault.h"
-#include "port/local/loopback.h"
-#include "port/port_text.h"
+#include "lib/nic/port/conditions/fault.h"
+#include "lib/nic/port/local/loopback.h"
+#include "lib/nic/port/port_text.h"
+#include "proto/base/lane.h"
+#include "proto/base/maxima.h"
 
 #include <errno.h>
 

@@ -8,12 +8,12 @@
  * GIDs come later with their sockets (port_ops.set_gid), its groups too (multicast_give()), and its
  * capture has a descriptor.
  */
-#ifndef NIC_PATH_PORT_STACK_H
-#define NIC_PATH_PORT_STACK_H
+#ifndef LIB_NIC_PATH_PORT_STACK_H
+#define LIB_NIC_PATH_PORT_STACK_H
 
-#include "port/conditions/capture.h"
-#include "port/local/multicast.h"
-#include "port/udp/udp_port.h"
+#include "lib/nic/port/conditions/capture.h"
+#include "lib/nic/port/local/multicast.h"
+#include "lib/nic/port/udp/udp_port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/receive.h"
+#include "lib/nic/path/receive.h"
 
-#include "base/lane.h"
-#include "engine/prefetch.h"
-#include "path/path_limits.h"
-#include "wire/gid.h"
-#include "wire/packet.h"
+#include "lib/nic/engine/prefetch.h"
+#include "lib/nic/path/path_limits.h"
+#include "proto/base/lane.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
 
 /* How many datagrams later a datagram takes each step after the first one, and has its turn. */
 enum {

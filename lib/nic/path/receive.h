@@ -7,13 +7,13 @@
  * lane (lane.h) that is not the packet's. The owner gets such a stray, and sees that it reaches the
  * lane's process: receive_deliver() there.
  */
-#ifndef NIC_PATH_RECEIVE_H
-#define NIC_PATH_RECEIVE_H
+#ifndef LIB_NIC_PATH_RECEIVE_H
+#define LIB_NIC_PATH_RECEIVE_H
 
-#include "engine/engine.h"
-#include "path/icrc_check.h"
-#include "path/path_limits.h"
-#include "port/port.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/path/icrc_check.h"
+#include "lib/nic/path/path_limits.h"
+#include "lib/nic/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/stack_counters.h"
+#include "lib/nic/path/stack_counters.h"
 
-#include "base/bits.h"
-#include "path/port_stack.h"
-#include "port/conditions/fault.h"
+#include "lib/nic/path/port_stack.h"
+#include "lib/nic/port/conditions/fault.h"
+#include "proto/base/bits.h"
 
 #include <stdio.h>
 

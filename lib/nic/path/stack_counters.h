@@ -3,8 +3,8 @@
  * The counters of a stack of ports (port_stack.h) by number, with the names that listings show. All
  * stacks have the same counters, so that those of several processes add up by name.
  */
-#ifndef NIC_PATH_STACK_COUNTERS_H
-#define NIC_PATH_STACK_COUNTERS_H
+#ifndef LIB_NIC_PATH_STACK_COUNTERS_H
+#define LIB_NIC_PATH_STACK_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/transmit.h"
+#include "lib/nic/path/transmit.h"
 
-#include "base/bits.h"
-#include "engine/verbs/qp.h"
-#include "path/path_limits.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/path/path_limits.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

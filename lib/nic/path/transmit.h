@@ -7,12 +7,12 @@
  * Invariant: datagrams that the port did not take are kept, in order, and offered again before
  * anything new is built.
  */
-#ifndef NIC_PATH_TRANSMIT_H
-#define NIC_PATH_TRANSMIT_H
+#ifndef LIB_NIC_PATH_TRANSMIT_H
+#define LIB_NIC_PATH_TRANSMIT_H
 
-#include "engine/engine.h"
-#include "path/path_limits.h"
-#include "port/port.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/path/path_limits.h"
+#include "lib/nic/port/port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,10 +8,10 @@
  * it on the wire knows the IPv4 identification and writes the ICRC (segment.h). Inbound the ICRC is
  * its last four bytes, not yet checked.
  */
-#ifndef NIC_PORT_PORT_H
-#define NIC_PORT_PORT_H
+#ifndef LIB_NIC_PORT_PORT_H
+#define LIB_NIC_PORT_PORT_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/port_text.h"
+#include "lib/nic/port/port_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "attack_ways.h"
-#include "control_caller.h"
-#include "ctl/ctl_message.h"
-#include "silent_file.h"
-#include "unit_test.h"
+#include "tests/hostile/users/attack_ways.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/hostile/users/control_caller.h"
+#include "tests/hostile/users/silent_file.h"
+#include "tests/unit/unit_test.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,10 +3,10 @@
  * The ways in which user_attacker makes work. A way that cannot do what it wants ends the process
  * with status 1 and says why: an attack that did not happen proves nothing.
  */
-#ifndef TESTS_HOSTILE_ATTACK_WAYS_H
-#define TESTS_HOSTILE_ATTACK_WAYS_H
+#ifndef TESTS_HOSTILE_USERS_ATTACK_WAYS_H
+#define TESTS_HOSTILE_USERS_ATTACK_WAYS_H
 
-#include "verbs_bench.h"
+#include "tests/interop/verbs/verbs_bench.h"
 
 #include <stdbool.h>
 

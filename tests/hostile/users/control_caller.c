@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "control_caller.h"
+#include "tests/hostile/users/control_caller.h"
 
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_message.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define FUSE_USE_VERSION 31
-#include "silent_file.h"
+#include "tests/hostile/users/silent_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

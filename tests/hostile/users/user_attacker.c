@@ -8,7 +8,7 @@
  *
  * Prepares, says "ready", and goes on until somebody ends it. The ways are in the table at the end.
  */
-#include "attack_ways.h"
+#include "tests/hostile/users/attack_ways.h"
 
 #include <stdio.h>
 #include <stdlib.h>

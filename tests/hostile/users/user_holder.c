@@ -9,9 +9,9 @@
  * until somebody ends it. With "programs" it holds what the user's programs can have, gives the
  * last connections back, which may only look, and asks for nothing more.
  */
-#include "control_caller.h"
-#include "ctl/ctl_message.h"
-#include "unit_test.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/hostile/users/control_caller.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  *
  * Prints {"writes_per_s", "write_p99_us", "opens", "open_p99_ms"}.
  */
-#include "unit_test.h"
-#include "verbs_bench.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -7,7 +7,7 @@
  *
  * Prints what failed and exits with 1, or exits with 0.
  */
-#include "context_check.h"
+#include "tests/interop/apis/context_check.h"
 
 #include <errno.h>
 #include <poll.h>

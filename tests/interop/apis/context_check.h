@@ -3,8 +3,8 @@
  * What the programs that judge <rnic/connection.h> have in common: checks that end the program with
  * 1 and say where and why.
  */
-#ifndef RNIC_CONTEXT_CHECK_H
-#define RNIC_CONTEXT_CHECK_H
+#ifndef TESTS_INTEROP_APIS_CONTEXT_CHECK_H
+#define TESTS_INTEROP_APIS_CONTEXT_CHECK_H
 
 #include <rnic/connection.h>
 

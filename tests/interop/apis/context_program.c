@@ -10,7 +10,7 @@
  * client disconnects. Each scenario is a client; it prints what failed and exits with 1, or exits
  * with 0. "survive" is for what happens to its peer meanwhile: it says when it is ready for that.
  */
-#include "context_check.h"
+#include "tests/interop/apis/context_check.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The objects of libibverbs beside a context: context_verbs ADDRESS. As context_alone otherwise. */
-#include "context_check.h"
+#include "tests/interop/apis/context_check.h"
 
 #include <iwarp_verbs.h>
 

@@ -5,7 +5,7 @@
  *
  *	handle_beside_rdmacm ADDRESS
  */
-#include "handle_check.h"
+#include "tests/interop/apis/handle_check.h"
 
 /* Makes a queue pair by librdmacm and ends it again; says what failed and returns -1. */
 int make_qp_by_librdmacm(const char *address);

@@ -3,8 +3,8 @@
  * What the programs that judge <rnic/rdma.h> have in common: checks that end the program with 1 and
  * say where and why, completions that are waited for at most a minute, and talk between processes.
  */
-#ifndef RNIC_HANDLE_CHECK_H
-#define RNIC_HANDLE_CHECK_H
+#ifndef TESTS_INTEROP_APIS_HANDLE_CHECK_H
+#define TESTS_INTEROP_APIS_HANDLE_CHECK_H
 
 #include <rnic/rdma.h>
 

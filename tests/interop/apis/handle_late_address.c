@@ -7,7 +7,7 @@
  *
  * Prints what failed and exits with 1, or exits with 0 when nothing did.
  */
-#include "handle_check.h"
+#include "tests/interop/apis/handle_check.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

@@ -11,7 +11,7 @@
  * with 1, or exits with 0. "survive" and "survive-polling" are for what happens to the peer
  * meanwhile: they say when they are ready for that.
  */
-#include "handle_check.h"
+#include "tests/interop/apis/handle_check.h"
 
 #include <pthread.h>
 #include <stdbool.h>

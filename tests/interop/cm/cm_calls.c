@@ -5,7 +5,7 @@
  * Both ends of each connection are in this process, on channels of their own. ADDRESS is the
  * device's.
  */
-#include "cm_ends.h"
+#include "tests/interop/cm/cm_ends.h"
 
 #include <errno.h>
 #include <fcntl.h>

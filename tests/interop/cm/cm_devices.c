@@ -5,7 +5,7 @@
  * on all of them. The program says "stop 1", "continue 1" and at the end "lose 1", and each time
  * waits for a line: the daemon of the second device is to stop, to go on and to end meanwhile.
  */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rdma/rdma_cma.h>
 

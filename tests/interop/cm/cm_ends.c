@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ends.h"
+#include "tests/interop/cm/cm_ends.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

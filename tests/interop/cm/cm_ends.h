@@ -3,10 +3,10 @@
  * Both ends of one connection over librdmacm in this process, each with a channel of its own, and a
  * listener. What goes wrong fails the test.
  */
-#ifndef TESTS_INTEROP_CM_ENDS_H
-#define TESTS_INTEROP_CM_ENDS_H
+#ifndef TESTS_INTEROP_CM_CM_ENDS_H
+#define TESTS_INTEROP_CM_CM_ENDS_H
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rdma/rdma_cma.h>
 

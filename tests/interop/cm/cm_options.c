@@ -7,7 +7,7 @@
  * under rnic-run, on a device that has that IPv4 address. Connections of the first test have the
  * type of service TOS, for whoever looks at the wire.
  */
-#include "cm_ends.h"
+#include "tests/interop/cm/cm_ends.h"
 
 #include <rdma/rdma_verbs.h>
 

@@ -3,7 +3,7 @@
  * Programs with the device inside, which share their process with it: descriptors, signals, threads
  * and forks. They run under rnic-run --direct, on a device with one address.
  */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rnic.h>
 

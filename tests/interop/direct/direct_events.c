@@ -4,8 +4,8 @@
  * and then sleeps in a call that the device knows nothing of. They run under rnic-run --direct, on
  * a device with one address.
  */
-#include "thread_state.h"
-#include "unit_test.h"
+#include "tests/unit/thread_state.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rnic.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "client_threads.h"
+#include "tests/interop/family/client_threads.h"
 
-#include "verbs_bench.h"
+#include "tests/interop/verbs/verbs_bench.h"
 
 #include <pthread.h>
 #include <rdma/rdma_cma.h>

@@ -18,9 +18,9 @@
  *
  * Says "ready" first, and "event NAME" at each asynchronous event.
  */
-#include "client_threads.h"
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/family/client_threads.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  * is its place in the table plus 1, so that 0 is none. A command either answers one line and
  * returns 0, or prints nothing and returns a positive errno.
  */
-#ifndef RNIC_TESTS_INTEROP_RXE_PUPPET_H
-#define RNIC_TESTS_INTEROP_RXE_PUPPET_H
+#ifndef TESTS_INTEROP_RXE_PUPPET_H
+#define TESTS_INTEROP_RXE_PUPPET_H
 
 #include <infiniband/verbs.h>
 

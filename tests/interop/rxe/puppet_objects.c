@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "puppet.h"
+#include "tests/interop/rxe/puppet.h"
 
 #include <errno.h>
 #include <poll.h>

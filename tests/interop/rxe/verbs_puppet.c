@@ -8,7 +8,7 @@
  * An object is named by the number that its command answered, until "destroy" or "reset". Members
  * that a line leaves out are 0. Numbers are those of <infiniband/verbs.h>.
  */
-#include "puppet.h"
+#include "tests/interop/rxe/puppet.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What sockets promise and the distribution's programs do not ask for: sockets_calls ADDRESS */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

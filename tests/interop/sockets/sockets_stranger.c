@@ -3,8 +3,8 @@
  * Whoever learns the number of a datagram rsocket's queue pair can send to it, and say that it is
  * somebody else: sockets_stranger ADDRESS
  */
-#include "rsockets/rsocket_wire.h"
-#include "unit_test.h"
+#include "lib/dropin/rsockets/rsocket_wire.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <linux/sock_diag.h>

@@ -9,7 +9,7 @@
  */
 #include <rnic/rnic.h>
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <time.h>
 

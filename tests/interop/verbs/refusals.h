@@ -3,8 +3,8 @@
  * Wrong arguments to libibverbs: tables of cases, each of which gets the same objects, does one
  * wrong thing, and returns the errno that came of it. verbs_refusals.c runs them.
  */
-#ifndef TESTS_INTEROP_REFUSALS_H
-#define TESTS_INTEROP_REFUSALS_H
+#ifndef TESTS_INTEROP_VERBS_REFUSALS_H
+#define TESTS_INTEROP_VERBS_REFUSALS_H
 
 #include <infiniband/verbs.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wrong arguments of questions, memory and completion queues. */
-#include "refusals.h"
+#include "tests/interop/verbs/refusals.h"
 
 #include <sys/mman.h>
 

@@ -4,7 +4,7 @@
  * crash the test. Calls that the header itself makes through the context have a case for the handle
  * only.
  */
-#include "refusals.h"
+#include "tests/interop/verbs/refusals.h"
 
 #define NOWHERE ((struct ibv_context *)64)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wrong arguments of queue pairs and of posting. */
-#include "refusals.h"
+#include "tests/interop/verbs/refusals.h"
 
 /* ---- queue pairs ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Wrong arguments of address handles, shared receive queues, XRC, what no RoCE device of ours has,
  * imports. */
-#include "refusals.h"
+#include "tests/interop/verbs/refusals.h"
 
 #include <fcntl.h>
 #include <stdio.h>

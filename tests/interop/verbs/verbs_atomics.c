@@ -4,8 +4,8 @@
  * of memory. Beside a program's own atomics they are atomic in mapped memory only
  * (unit/memory/test_mapped_memory.c).
  */
-#include "verbs_pair.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_pair.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

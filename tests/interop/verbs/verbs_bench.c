@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 static void make_qp(struct bench *bench, enum ibv_qp_type type)
 {

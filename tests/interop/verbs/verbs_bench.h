@@ -3,8 +3,8 @@
  * What the tests that call libibverbs themselves share: a device with one address, and a queue pair
  * on it. They run under rnic-run.
  */
-#ifndef TESTS_INTEROP_VERBS_BENCH_H
-#define TESTS_INTEROP_VERBS_BENCH_H
+#ifndef TESTS_INTEROP_VERBS_VERBS_BENCH_H
+#define TESTS_INTEROP_VERBS_VERBS_BENCH_H
 
 #include <infiniband/verbs.h>
 

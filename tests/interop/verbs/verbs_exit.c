@@ -4,8 +4,8 @@
  * came. Before that the two play ping-pong, in which acknowledgements wait for the next message.
  * Run under rnic-run, on a device with one address.
  */
-#include "verbs_pair.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_pair.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

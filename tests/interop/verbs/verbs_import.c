@@ -3,8 +3,8 @@
  * Imports from another process, the exporter, which is this program again and does what it is told:
  * run under rnic-run, on a device with one address.
  */
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <signal.h>

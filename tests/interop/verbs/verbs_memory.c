@@ -3,8 +3,8 @@
  * Kinds of memory that no program of the distribution uses, and handles that go while work waits:
  * run under rnic-run, on a device with one address.
  */
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs_pair.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_pair.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdlib.h>
 #include <unistd.h>

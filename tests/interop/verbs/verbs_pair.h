@@ -3,8 +3,8 @@
  * Two queue pairs of one context that are connected to each other, for tests of what shows at both
  * ends. They run under rnic-run, on a device with one address.
  */
-#ifndef TESTS_INTEROP_VERBS_PAIR_H
-#define TESTS_INTEROP_VERBS_PAIR_H
+#ifndef TESTS_INTEROP_VERBS_VERBS_PAIR_H
+#define TESTS_INTEROP_VERBS_VERBS_PAIR_H
 
 #include <infiniband/verbs.h>
 

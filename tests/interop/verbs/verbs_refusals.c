@@ -5,7 +5,7 @@
  * device stays open until standard input ends, so that verbs_refusals.sh can see from outside that
  * nothing is left.
  */
-#include "refusals.h"
+#include "tests/interop/verbs/refusals.h"
 
 #include <dirent.h>
 #include <fcntl.h>

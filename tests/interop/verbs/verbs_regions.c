@@ -3,8 +3,8 @@
  * Many regions: run under rnic-run, on a device with one address. RNIC_TEST_LONG in the environment
  * makes a million of them.
  */
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared receive queues that change their size: under rnic-run, on a device with one address. */
-#include "verbs_bench.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 

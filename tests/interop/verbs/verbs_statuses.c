@@ -2,8 +2,8 @@
 /*
  * How wrong requests end, at both ends of a connection, and how keys are invalidated.
  */
-#include "verbs_pair.h"
-#include "unit_test.h"
+#include "tests/interop/verbs/verbs_pair.h"
+#include "tests/unit/unit_test.h"
 
 #define UNKNOWN_KEY 0x5500
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion queues on several completion vectors, each with a channel of its own. */
-#include "unit_test.h"
-#include "verbs_bench.h"
+#include "tests/interop/verbs/verbs_bench.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <stdbool.h>

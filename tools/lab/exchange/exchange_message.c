@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/exchange_message.h"
+#include "tools/lab/exchange/exchange_message.h"
 
-#include "base/be.h"
-#include "base/bits.h"
+#include "proto/base/be.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -13,8 +13,8 @@
  * Decoded values are within the bounds stated here; nobody may trust a peer beyond that. Pure: no
  * I/O, no allocation.
  */
-#ifndef TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_MESSAGE_H
-#define TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_MESSAGE_H
+#ifndef TOOLS_LAB_EXCHANGE_EXCHANGE_MESSAGE_H
+#define TOOLS_LAB_EXCHANGE_EXCHANGE_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/exchange_socket.h"
+#include "tools/lab/exchange/exchange_socket.h"
 
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
 
 #include <errno.h>
 #include <netdb.h>

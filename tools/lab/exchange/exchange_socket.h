@@ -4,12 +4,12 @@
  * lab_wait()'s. Functions print their own errors, unless a comment says otherwise, and return a
  * negative errno.
  */
-#ifndef TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_SOCKET_H
-#define TOOLS_RNIC_LAB_EXCHANGE_EXCHANGE_SOCKET_H
+#ifndef TOOLS_LAB_EXCHANGE_EXCHANGE_SOCKET_H
+#define TOOLS_LAB_EXCHANGE_EXCHANGE_SOCKET_H
 
-#include "exchange/exchange_message.h"
-#include "lab_options.h"
-#include "exchange/lab_watch.h"
+#include "tools/lab/exchange/exchange_message.h"
+#include "tools/lab/exchange/lab_watch.h"
+#include "tools/lab/lab_options.h"
 
 #include <sys/socket.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/lab_clients.h"
+#include "tools/lab/exchange/lab_clients.h"
 
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
 
 #include <poll.h>
 #include <signal.h>

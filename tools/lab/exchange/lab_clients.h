@@ -6,8 +6,8 @@
  * become known. A process whose client is known, after lab_session_answer(), stays as long as the
  * client does.
  */
-#ifndef TOOLS_RNIC_LAB_EXCHANGE_LAB_CLIENTS_H
-#define TOOLS_RNIC_LAB_EXCHANGE_LAB_CLIENTS_H
+#ifndef TOOLS_LAB_EXCHANGE_LAB_CLIENTS_H
+#define TOOLS_LAB_EXCHANGE_LAB_CLIENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

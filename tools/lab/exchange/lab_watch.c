@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/lab_watch.h"
+#include "tools/lab/exchange/lab_watch.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,8 +3,8 @@
  * Waiting. Every wait of rnic-lab is here, and ends with the awaited event, with the peer (whose
  * TCP connection then closes), with a signal, or in time.
  */
-#ifndef TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
-#define TOOLS_RNIC_LAB_EXCHANGE_LAB_WATCH_H
+#ifndef TOOLS_LAB_EXCHANGE_LAB_WATCH_H
+#define TOOLS_LAB_EXCHANGE_LAB_WATCH_H
 
 #include <stdint.h>
 

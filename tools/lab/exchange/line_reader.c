@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/line_reader.h"
+#include "tools/lab/exchange/line_reader.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of a terminal, a pipe or a file; the reader also watches the peer and signals. */
-#ifndef TOOLS_RNIC_LAB_EXCHANGE_LINE_READER_H
-#define TOOLS_RNIC_LAB_EXCHANGE_LINE_READER_H
+#ifndef TOOLS_LAB_EXCHANGE_LINE_READER_H
+#define TOOLS_LAB_EXCHANGE_LINE_READER_H
 
-#include "exchange/lab_watch.h"
+#include "tools/lab/exchange/lab_watch.h"
 
 #include <stdbool.h>
 #include <stddef.h>

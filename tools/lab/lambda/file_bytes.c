@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file_bytes.h"
+#include "tools/lab/lambda/file_bytes.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole files. */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_FILE_BYTES_H
-#define TOOLS_RNIC_LAB_LAMBDA_FILE_BYTES_H
+#ifndef TOOLS_LAB_LAMBDA_FILE_BYTES_H
+#define TOOLS_LAB_LAMBDA_FILE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda_file.h"
+#include "tools/lab/lambda/lambda_file.h"
 
-#include "base/be.h"
-#include "base/bits.h"
+#include "proto/base/be.h"
+#include "proto/base/bits.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -12,8 +12,8 @@
  *
  * The author of a file is a stranger; decoded values are within the bounds stated here. Pure.
  */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H
-#define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_FILE_H
+#ifndef TOOLS_LAB_LAMBDA_LAMBDA_FILE_H
+#define TOOLS_LAB_LAMBDA_LAMBDA_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

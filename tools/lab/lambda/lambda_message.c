@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda_message.h"
+#include "tools/lab/lambda/lambda_message.h"
 
-#include "base/be.h"
-#include "lambda_file.h"
+#include "proto/base/be.h"
+#include "tools/lab/lambda/lambda_file.h"
 
 #include <elf.h>
 #include <errno.h>

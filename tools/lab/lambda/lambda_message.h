@@ -6,8 +6,8 @@
  * bytes in the region (see lambda_seal.h), which is zero here. Decoded values are within the bounds
  * stated here. Pure.
  */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_MESSAGE_H
-#define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_MESSAGE_H
+#ifndef TOOLS_LAB_LAMBDA_LAMBDA_MESSAGE_H
+#define TOOLS_LAB_LAMBDA_LAMBDA_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

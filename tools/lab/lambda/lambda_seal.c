@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda_seal.h"
+#include "tools/lab/lambda/lambda_seal.h"
 
 #include <errno.h>
 #include <fcntl.h>

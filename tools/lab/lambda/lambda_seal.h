@@ -9,11 +9,11 @@
  *          not run code that somebody else wrote into the region, and the client does not believe
  *          a result that is not the server's
  */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
-#define TOOLS_RNIC_LAB_LAMBDA_LAMBDA_SEAL_H
+#ifndef TOOLS_LAB_LAMBDA_LAMBDA_SEAL_H
+#define TOOLS_LAB_LAMBDA_LAMBDA_SEAL_H
 
-#include "exchange/exchange_message.h"
-#include "lambda_message.h"
+#include "tools/lab/exchange/exchange_message.h"
+#include "tools/lab/lambda/lambda_message.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "program_directory.h"
+#include "tools/lab/lambda/program_directory.h"
 
 #include <errno.h>
 #include <string.h>

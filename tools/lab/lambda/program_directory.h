@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The place of this program, and beside it the files that were built or installed with it. */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_PROGRAM_DIRECTORY_H
-#define TOOLS_RNIC_LAB_LAMBDA_PROGRAM_DIRECTORY_H
+#ifndef TOOLS_LAB_LAMBDA_PROGRAM_DIRECTORY_H
+#define TOOLS_LAB_LAMBDA_PROGRAM_DIRECTORY_H
 
 #include <limits.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The server's side: files in memory, the helper's start and end, orders. */
-#include "sandbox.h"
+#include "tools/lab/lambda/sandbox.h"
 
-#include "base/bits.h"
-#include "program_directory.h"
-#include "lambda_file.h"
-#include "sandbox_parts.h"
+#include "proto/base/bits.h"
+#include "tools/lab/lambda/lambda_file.h"
+#include "tools/lab/lambda/program_directory.h"
+#include "tools/lab/lambda/sandbox_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,12 +15,12 @@
  * their addresses and stack guard, which only the helper and its children share. And it can lie
  * about its own end.
  */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
-#define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_H
+#ifndef TOOLS_LAB_LAMBDA_SANDBOX_H
+#define TOOLS_LAB_LAMBDA_SANDBOX_H
 
-#include "exchange/lab_watch.h"
-#include "lambda_message.h"
-#include "sandbox_limits.h"
+#include "tools/lab/exchange/lab_watch.h"
+#include "tools/lab/lambda/lambda_message.h"
+#include "tools/lab/lambda/sandbox_limits.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox_parts.h"
+#include "tools/lab/lambda/sandbox_parts.h"
 
 #include <errno.h>
 #include <seccomp.h>

@@ -3,9 +3,9 @@
  * The child: maps, drops its rights, runs the function, reports. From sandbox_forbid_calls() on it
  * only computes.
  */
-#include "sandbox_parts.h"
+#include "tools/lab/lambda/sandbox_parts.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <rnic/lambda.h>

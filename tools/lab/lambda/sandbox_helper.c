@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper: a child for each order, its end in time, and the judgement of that end. */
-#include "sandbox_parts.h"
+#include "tools/lab/lambda/sandbox_parts.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The limits of a function in the sandbox. */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_LIMITS_H
-#define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_LIMITS_H
+#ifndef TOOLS_LAB_LAMBDA_SANDBOX_LIMITS_H
+#define TOOLS_LAB_LAMBDA_SANDBOX_LIMITS_H
 
 #include <stdint.h>
 

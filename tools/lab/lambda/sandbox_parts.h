@@ -2,11 +2,11 @@
 /*
  * The messages between the processes of the sandbox, which were built together: nobody checks them.
  */
-#ifndef TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
-#define TOOLS_RNIC_LAB_LAMBDA_SANDBOX_PARTS_H
+#ifndef TOOLS_LAB_LAMBDA_SANDBOX_PARTS_H
+#define TOOLS_LAB_LAMBDA_SANDBOX_PARTS_H
 
-#include "lambda_message.h"
-#include "sandbox_limits.h"
+#include "tools/lab/lambda/lambda_message.h"
+#include "tools/lab/lambda/sandbox_limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * the child in which it runs. The addresses and the stack guard there are no other program's, and
  * there is little else.
  */
-#include "sandbox_parts.h"
+#include "tools/lab/lambda/sandbox_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/byte_range.h"
+#include "tools/lab/link/byte_range.h"
 
 #include <errno.h>
 

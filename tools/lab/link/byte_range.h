@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A range of positions as a user types it: "start end", both inclusive. Pure. */
-#ifndef TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
-#define TOOLS_RNIC_LAB_LINK_BYTE_RANGE_H
+#ifndef TOOLS_LAB_LINK_BYTE_RANGE_H
+#define TOOLS_LAB_LINK_BYTE_RANGE_H
 
 #include <stdint.h>
 

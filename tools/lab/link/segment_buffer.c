@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/segment_buffer.h"
+#include "tools/lab/link/segment_buffer.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * A message in several pieces of memory that do not touch, for scatter and gather elements. The
  * pieces lie in one block of the caller's, which may be registered as a whole. Pure.
  */
-#ifndef TOOLS_RNIC_LAB_LINK_SEGMENT_BUFFER_H
-#define TOOLS_RNIC_LAB_LINK_SEGMENT_BUFFER_H
+#ifndef TOOLS_LAB_LINK_SEGMENT_BUFFER_H
+#define TOOLS_LAB_LINK_SEGMENT_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/verbs_gid.h"
+#include "tools/lab/link/verbs_gid.h"
 
 #include <errno.h>
 #include <netinet/in.h>

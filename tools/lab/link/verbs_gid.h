@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses among the addresses of a port. */
-#ifndef TOOLS_RNIC_LAB_LINK_VERBS_GID_H
-#define TOOLS_RNIC_LAB_LINK_VERBS_GID_H
+#ifndef TOOLS_LAB_LINK_VERBS_GID_H
+#define TOOLS_LAB_LINK_VERBS_GID_H
 
 #include <infiniband/verbs.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/verbs_link.h"
+#include "tools/lab/link/verbs_link.h"
 
-#include "lab_text.h"
-#include "link/verbs_gid.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/link/verbs_gid.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,13 +6,13 @@
  *
  * Functions print their own errors and return a negative errno.
  */
-#ifndef TOOLS_RNIC_LAB_LINK_VERBS_LINK_H
-#define TOOLS_RNIC_LAB_LINK_VERBS_LINK_H
+#ifndef TOOLS_LAB_LINK_VERBS_LINK_H
+#define TOOLS_LAB_LINK_VERBS_LINK_H
 
-#include "exchange/exchange_message.h"
-#include "lab_options.h"
-#include "exchange/lab_watch.h"
-#include "link/segment_buffer.h"
+#include "tools/lab/exchange/exchange_message.h"
+#include "tools/lab/exchange/lab_watch.h"
+#include "tools/lab/lab_options.h"
+#include "tools/lab/link/segment_buffer.h"
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "modes/lab_modes.h"
+#include "tools/lab/modes/lab_modes.h"
 
 int lab_client_run(const struct lab_mode *mode, const struct lab_options *options,
 		   struct lab_watch *watch)

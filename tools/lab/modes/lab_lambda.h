@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lambda mode: a function that travels to its data. See lab_modes.h. */
-#ifndef TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
-#define TOOLS_RNIC_LAB_MODES_LAB_LAMBDA_H
+#ifndef TOOLS_LAB_MODES_LAB_LAMBDA_H
+#define TOOLS_LAB_MODES_LAB_LAMBDA_H
 
-#include "modes/lab_modes.h"
-#include "lambda/lambda_seal.h"
+#include "tools/lab/lambda/lambda_seal.h"
+#include "tools/lab/modes/lab_modes.h"
 
 int lab_lambda_prepare(const struct lab_options *options, struct lab_watch *watch);
 int lab_lambda_serve(struct lab_session *session);

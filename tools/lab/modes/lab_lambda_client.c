@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The client of lambda mode: carries a function and its input to the server, and shows the result.
  */
-#include "modes/lab_lambda.h"
+#include "tools/lab/modes/lab_lambda.h"
 
-#include "modes/lab_talk.h"
-#include "lab_text.h"
-#include "lambda/file_bytes.h"
-#include "lambda/lambda_file.h"
-#include "lambda/program_directory.h"
-#include "modes/lambda_trust.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/lambda/file_bytes.h"
+#include "tools/lab/lambda/lambda_file.h"
+#include "tools/lab/lambda/program_directory.h"
+#include "tools/lab/modes/lab_talk.h"
+#include "tools/lab/modes/lambda_trust.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

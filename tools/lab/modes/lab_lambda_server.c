@@ -5,12 +5,12 @@
  * runs the copy, whatever the client does to the region meanwhile. The result goes back the same
  * way.
  */
-#include "modes/lab_lambda.h"
+#include "tools/lab/modes/lab_lambda.h"
 
-#include "lab_text.h"
-#include "lambda/lambda_file.h"
-#include "lambda/sandbox.h"
-#include "modes/lambda_trust.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/lambda/lambda_file.h"
+#include "tools/lab/lambda/sandbox.h"
+#include "tools/lab/modes/lambda_trust.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -8,10 +8,10 @@
  * (but for -EINTR, a signal), and `use` returns a positive number when the peer or the user asked
  * for something impossible.
  */
-#ifndef TOOLS_RNIC_LAB_MODES_LAB_MODES_H
-#define TOOLS_RNIC_LAB_MODES_LAB_MODES_H
+#ifndef TOOLS_LAB_MODES_LAB_MODES_H
+#define TOOLS_LAB_MODES_LAB_MODES_H
 
-#include "modes/lab_session.h"
+#include "tools/lab/modes/lab_session.h"
 
 struct lab_mode {
 	const char *name;

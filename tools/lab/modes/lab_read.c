@@ -3,11 +3,11 @@
  * The server has a text, registers exactly its bytes and takes no further part; the client READs
  * the user's range. Positions count from 0 and both ends belong to the range.
  */
-#include "modes/lab_modes.h"
+#include "tools/lab/modes/lab_modes.h"
 
-#include "link/byte_range.h"
-#include "modes/lab_talk.h"
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/link/byte_range.h"
+#include "tools/lab/modes/lab_talk.h"
 
 #include <errno.h>
 #include <stdio.h>

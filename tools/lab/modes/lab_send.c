@@ -3,11 +3,11 @@
  * Both sides take part: the client SENDs the user's lines, the server receives them into memory of
  * its own choice and SENDs back the number of bytes.
  */
-#include "modes/lab_modes.h"
+#include "tools/lab/modes/lab_modes.h"
 
-#include "base/be.h"
-#include "modes/lab_talk.h"
-#include "lab_text.h"
+#include "proto/base/be.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/modes/lab_talk.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * The server only listens. Each client gets a process of its own, which opens the device itself. So
  * no client waits for another, and damage by a client ends with its process.
  */
-#include "modes/lab_modes.h"
+#include "tools/lab/modes/lab_modes.h"
 
-#include "exchange/lab_clients.h"
-#include "lab_text.h"
+#include "tools/lab/exchange/lab_clients.h"
+#include "tools/lab/lab_text.h"
 
 #include <errno.h>
 #include <poll.h>

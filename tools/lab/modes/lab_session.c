@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "modes/lab_session.h"
+#include "tools/lab/modes/lab_session.h"
 
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
 
 #include <errno.h>
 #include <string.h>

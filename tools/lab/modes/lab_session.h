@@ -6,13 +6,13 @@
  * Functions print their own errors and return a negative errno; they print nothing for -EINTR (a
  * signal).
  */
-#ifndef TOOLS_RNIC_LAB_MODES_LAB_SESSION_H
-#define TOOLS_RNIC_LAB_MODES_LAB_SESSION_H
+#ifndef TOOLS_LAB_MODES_LAB_SESSION_H
+#define TOOLS_LAB_MODES_LAB_SESSION_H
 
-#include "exchange/exchange_socket.h"
-#include "lab_options.h"
-#include "exchange/lab_watch.h"
-#include "link/verbs_link.h"
+#include "tools/lab/exchange/exchange_socket.h"
+#include "tools/lab/exchange/lab_watch.h"
+#include "tools/lab/lab_options.h"
+#include "tools/lab/link/verbs_link.h"
 
 struct lab_session {
 	const struct lab_options *options;

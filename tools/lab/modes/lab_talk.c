@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "modes/lab_talk.h"
+#include "tools/lab/modes/lab_talk.h"
 
-#include "lab_text.h"
-#include "exchange/line_reader.h"
+#include "tools/lab/exchange/line_reader.h"
+#include "tools/lab/lab_text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The user's side of a client: a prompt on a terminal, lines, and the delivery of each. */
-#ifndef TOOLS_RNIC_LAB_MODES_LAB_TALK_H
-#define TOOLS_RNIC_LAB_MODES_LAB_TALK_H
+#ifndef TOOLS_LAB_MODES_LAB_TALK_H
+#define TOOLS_LAB_MODES_LAB_TALK_H
 
-#include "modes/lab_session.h"
+#include "tools/lab/modes/lab_session.h"
 
 /*
  * Delivers a line of `bytes` bytes, which a zero follows. A negative errno ends the talk; a

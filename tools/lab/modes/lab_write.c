@@ -4,10 +4,10 @@
  * length; after reading the line, the server sends an empty message, and the memory is the client's
  * again.
  */
-#include "modes/lab_modes.h"
+#include "tools/lab/modes/lab_modes.h"
 
-#include "modes/lab_talk.h"
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
+#include "tools/lab/modes/lab_talk.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "modes/lambda_trust.h"
+#include "tools/lab/modes/lambda_trust.h"
 
-#include "lab_text.h"
+#include "tools/lab/lab_text.h"
 
 #include <errno.h>
 #include <stdio.h>

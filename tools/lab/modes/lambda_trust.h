@@ -12,11 +12,11 @@
  *
  * Functions print their own errors and return a negative errno.
  */
-#ifndef TOOLS_RNIC_LAB_MODES_LAMBDA_TRUST_H
-#define TOOLS_RNIC_LAB_MODES_LAMBDA_TRUST_H
+#ifndef TOOLS_LAB_MODES_LAMBDA_TRUST_H
+#define TOOLS_LAB_MODES_LAMBDA_TRUST_H
 
-#include "modes/lab_session.h"
-#include "lambda/lambda_seal.h"
+#include "tools/lab/lambda/lambda_seal.h"
+#include "tools/lab/modes/lab_session.h"
 
 /*
  * The server's part, after HELLO. `secret` may be NULL: then the server trusts only its own user.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda_elf.h"
+#include "tools/lab/sdk/lambda_elf.h"
 
 #include <elf.h>
 #include <errno.h>

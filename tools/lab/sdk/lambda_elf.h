@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Extracts a lambda's code from the linker's output. */
-#ifndef TOOLS_RNIC_LAB_SDK_LAMBDA_ELF_H
-#define TOOLS_RNIC_LAB_SDK_LAMBDA_ELF_H
+#ifndef TOOLS_LAB_SDK_LAMBDA_ELF_H
+#define TOOLS_LAB_SDK_LAMBDA_ELF_H
 
-#include "lambda/lambda_file.h"
+#include "tools/lab/lambda/lambda_file.h"
 
 enum { LAMBDA_COMPLAINT_BYTES = 256 };
 

@@ -4,10 +4,10 @@
  * code that needs no library, and the linker puts it into one section. The program checks that the
  * code stands alone, and writes it behind a header.
  */
-#include "lambda/file_bytes.h"
-#include "lambda/lambda_file.h"
-#include "lambda/program_directory.h"
-#include "lambda_elf.h"
+#include "tools/lab/lambda/file_bytes.h"
+#include "tools/lab/lambda/lambda_file.h"
+#include "tools/lab/lambda/program_directory.h"
+#include "tools/lab/sdk/lambda_elf.h"
 
 #include <argp.h>
 #include <errno.h>

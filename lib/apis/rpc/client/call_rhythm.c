@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/call_rhythm.h"
+#include "lib/apis/rpc/client/call_rhythm.h"
 
 void call_rhythm_ended(struct call_rhythm *rhythm, uint64_t now_ns)
 {

@@ -3,8 +3,8 @@
  * Whether a program begins its next call soon after calls have ended. A program that has done so
  * CALL_RHYTHM_TIMES in a row most likely does so again.
  */
-#ifndef LIB_RPC_CLIENT_CALL_RHYTHM_H
-#define LIB_RPC_CLIENT_CALL_RHYTHM_H
+#ifndef LIB_APIS_RPC_CLIENT_CALL_RHYTHM_H
+#define LIB_APIS_RPC_CLIENT_CALL_RHYTHM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/client_bodies.h"
+#include "lib/apis/rpc/client/client_bodies.h"
 
-#include "dial/dial.h"
+#include "lib/apis/dial/dial.h"
 
 #include <errno.h>
 #include <stdlib.h>

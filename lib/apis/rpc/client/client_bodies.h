@@ -6,11 +6,11 @@
  *
  * The client copies memory that a server can write to once, then uses the copy.
  */
-#ifndef LIB_RPC_CLIENT_CLIENT_BODIES_H
-#define LIB_RPC_CLIENT_CLIENT_BODIES_H
+#ifndef LIB_APIS_RPC_CLIENT_CLIENT_BODIES_H
+#define LIB_APIS_RPC_CLIENT_CLIENT_BODIES_H
 
-#include "rpc/transport/bulk_transfer.h"
-#include "rpc/client/client_link.h"
+#include "lib/apis/rpc/client/client_link.h"
+#include "lib/apis/rpc/transport/bulk_transfer.h"
 
 struct client_body {
 	struct bulk_out out; /* of the request */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/client_link.h"
+#include "lib/apis/rpc/client/client_link.h"
 
-#include "dial/dial.h"
-#include "rpc/log_line.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/log_line.h"
 
 #include <errno.h>
 #include <stdlib.h>

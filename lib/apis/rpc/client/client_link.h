@@ -4,14 +4,14 @@
  * the transport of the options, and does both again when the session is lost. The link searches
  * only while the caller wants a session, and reports a search that takes too long.
  */
-#ifndef LIB_RPC_CLIENT_CLIENT_LINK_H
-#define LIB_RPC_CLIENT_CLIENT_LINK_H
+#ifndef LIB_APIS_RPC_CLIENT_CLIENT_LINK_H
+#define LIB_APIS_RPC_CLIENT_CLIENT_LINK_H
 
-#include "rpc/client/client_orphans.h"
-#include "rpc/client/client_probe.h"
-#include "rpc/transport/rc_transport.h"
-#include "rpc/wire/rpc_frame.h"
-#include "rpc/transport/ud_transport.h"
+#include "lib/apis/rpc/client/client_orphans.h"
+#include "lib/apis/rpc/client/client_probe.h"
+#include "lib/apis/rpc/transport/rc_transport.h"
+#include "lib/apis/rpc/transport/ud_transport.h"
+#include "lib/apis/rpc/wire/rpc_frame.h"
 
 #include <rnic/rpc.h>
 

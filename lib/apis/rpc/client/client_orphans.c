@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/client_orphans.h"
+#include "lib/apis/rpc/client/client_orphans.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,11 +5,11 @@
  * The client ends the session of a server that says nothing for as long as a peer may be silent, or
  * that lets too many orphans come together.
  */
-#ifndef LIB_RPC_CLIENT_CLIENT_ORPHANS_H
-#define LIB_RPC_CLIENT_CLIENT_ORPHANS_H
+#ifndef LIB_APIS_RPC_CLIENT_CLIENT_ORPHANS_H
+#define LIB_APIS_RPC_CLIENT_CLIENT_ORPHANS_H
 
-#include "rpc/transport/bulk_transfer.h"
-#include "rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/transport/bulk_transfer.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
 
 /* As many as a client can cut off at once. */
 #define CLIENT_ORPHANS_MAX RPC_CALLS_MAX

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/client_probe.h"
+#include "lib/apis/rpc/client/client_probe.h"
 
 #define MS UINT64_C(1000000)
 

@@ -6,10 +6,10 @@
  *
  * For transports that notice the end of their peer by themselves the probe does nothing.
  */
-#ifndef LIB_RPC_CLIENT_CLIENT_PROBE_H
-#define LIB_RPC_CLIENT_CLIENT_PROBE_H
+#ifndef LIB_APIS_RPC_CLIENT_CLIENT_PROBE_H
+#define LIB_APIS_RPC_CLIENT_CLIENT_PROBE_H
 
-#include "rpc/transport/transport.h"
+#include "lib/apis/rpc/transport/transport.h"
 
 enum probe_state { PROBE_IDLE, PROBE_ADDRESS, PROBE_ROUTE, PROBE_SERVICE };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients: calls, their messages and closures, above the link to the server. */
-#include "dial/dial.h"
-#include "rpc/client/call_rhythm.h"
-#include "rpc/client/client_bodies.h"
-#include "rpc/log_line.h"
-#include "rpc/wire/rpc_calls.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/client/call_rhythm.h"
+#include "lib/apis/rpc/client/client_bodies.h"
+#include "lib/apis/rpc/log_line.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
 
 #include <rnic/rpc.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Servers: listening, and turns. */
-#include "dial/dial.h"
-#include "rpc/log_line.h"
-#include "rpc/transport/rc_transport.h"
-#include "rpc/server/server_calls.h"
-#include "rpc/transport/ud_transport.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/log_line.h"
+#include "lib/apis/rpc/server/server_calls.h"
+#include "lib/apis/rpc/transport/rc_transport.h"
+#include "lib/apis/rpc/transport/ud_transport.h"
 
 #include <rnic/rpc.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_bodies.h"
+#include "lib/apis/rpc/server/server_bodies.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * The chunks that a server sends and receives: requests and answers that are too large for a
  * message, and streams. A frame that breaks the rules of rpc_bulk.h ends its session.
  */
-#ifndef LIB_RPC_SERVER_SERVER_BODIES_H
-#define LIB_RPC_SERVER_SERVER_BODIES_H
+#ifndef LIB_APIS_RPC_SERVER_SERVER_BODIES_H
+#define LIB_APIS_RPC_SERVER_SERVER_BODIES_H
 
-#include "rpc/server/server_work.h"
+#include "lib/apis/rpc/server/server_work.h"
 
 /* The sending of one answer in one session. */
 struct server_transfer {

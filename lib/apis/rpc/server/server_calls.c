@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_calls.h"
+#include "lib/apis/rpc/server/server_calls.h"
 
-#include "dial/dial.h"
-#include "rpc/log_line.h"
-#include "rpc/server/server_bodies.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/log_line.h"
+#include "lib/apis/rpc/server/server_bodies.h"
 
 #include <errno.h>
 #include <stddef.h>

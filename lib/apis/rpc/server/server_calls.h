@@ -3,10 +3,10 @@
  * The calls of a server: requests become works of the services, answers go into the history and
  * back. Bodies that are too large for a message travel in chunks (server_bodies.h).
  */
-#ifndef LIB_RPC_SERVER_SERVER_CALLS_H
-#define LIB_RPC_SERVER_SERVER_CALLS_H
+#ifndef LIB_APIS_RPC_SERVER_SERVER_CALLS_H
+#define LIB_APIS_RPC_SERVER_SERVER_CALLS_H
 
-#include "rpc/server/server_work.h"
+#include "lib/apis/rpc/server/server_work.h"
 
 /* Takes the messages of the session. */
 void server_calls_take(struct server_calls *calls, struct server_session *session);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_clients.h"
+#include "lib/apis/rpc/server/server_clients.h"
 
 #include <stdlib.h>
 #include <string.h>

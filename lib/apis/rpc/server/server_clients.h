@@ -4,10 +4,10 @@
  * there are too many clients, or the kept answers take too much memory, the server forgets the
  * client without a session that was seen longest ago.
  */
-#ifndef LIB_RPC_SERVER_SERVER_CLIENTS_H
-#define LIB_RPC_SERVER_SERVER_CLIENTS_H
+#ifndef LIB_APIS_RPC_SERVER_SERVER_CLIENTS_H
+#define LIB_APIS_RPC_SERVER_SERVER_CLIENTS_H
 
-#include "rpc/wire/rpc_history.h"
+#include "lib/apis/rpc/wire/rpc_history.h"
 
 #define SERVER_CLIENTS_MAX 8192u
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_sessions.h"
 
-#include "rpc/transport/transport_device.h"
-#include "rpc/log_line.h"
+#include "lib/apis/rpc/log_line.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_work.h"
+#include "lib/apis/rpc/server/server_work.h"
 
-#include "dial/dial.h"
+#include "lib/apis/dial/dial.h"
 
 #include <stdlib.h>
 

@@ -3,12 +3,12 @@
  * The works of a server's calls. A work begins with its request and ends with the service's
  * closure. The work outlives the server if the service keeps it longer.
  */
-#ifndef LIB_RPC_SERVER_SERVER_WORK_H
-#define LIB_RPC_SERVER_SERVER_WORK_H
+#ifndef LIB_APIS_RPC_SERVER_SERVER_WORK_H
+#define LIB_APIS_RPC_SERVER_SERVER_WORK_H
 
-#include "rpc/server/server_sessions.h"
-#include "rpc/transport/bulk_transfer.h"
-#include "rpc/transport/transport_device.h"
+#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/transport/bulk_transfer.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
 #include <rnic/rpc.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/bulk_transfer.h"
+#include "lib/apis/rpc/transport/bulk_transfer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
  * on datagrams the frames hold the chunks. The owner of a transfer sends the frames that the
  * transfer makes.
  */
-#ifndef LIB_RPC_TRANSPORT_BULK_TRANSFER_H
-#define LIB_RPC_TRANSPORT_BULK_TRANSFER_H
+#ifndef LIB_APIS_RPC_TRANSPORT_BULK_TRANSFER_H
+#define LIB_APIS_RPC_TRANSPORT_BULK_TRANSFER_H
 
-#include "rpc/transport/transport.h"
-#include "rpc/wire/rpc_bulk.h"
+#include "lib/apis/rpc/transport/transport.h"
+#include "lib/apis/rpc/wire/rpc_bulk.h"
 
 struct bulk_out {
 	struct rpc_bulk_sender sender;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/rc_transport.h"
+#include "lib/apis/rpc/transport/rc_transport.h"
 
-#include "dial/dial.h"
+#include "lib/apis/dial/dial.h"
 
 #include <assert.h>
 #include <errno.h>

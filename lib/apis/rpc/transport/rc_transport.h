@@ -16,11 +16,11 @@
  * connection has a send and a write of its own, and takes from the shared ones no more than it
  * leaves for the others.
  */
-#ifndef LIB_RPC_TRANSPORT_RC_TRANSPORT_H
-#define LIB_RPC_TRANSPORT_RC_TRANSPORT_H
+#ifndef LIB_APIS_RPC_TRANSPORT_RC_TRANSPORT_H
+#define LIB_APIS_RPC_TRANSPORT_RC_TRANSPORT_H
 
-#include "rpc/transport/transport.h"
-#include "rpc/transport/transport_slots.h"
+#include "lib/apis/rpc/transport/transport.h"
+#include "lib/apis/rpc/transport/transport_slots.h"
 
 #define RC_DATAGRAM_BYTES 4096u
 /* The most sends and writes of one connection that have not completed. */

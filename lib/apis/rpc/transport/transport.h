@@ -7,10 +7,10 @@
  * seek() makes a route on the client's side; open_route() makes a route to the sender of a
  * datagram. The owner keeps a route until close_route(), also after its loss.
  */
-#ifndef LIB_RPC_TRANSPORT_TRANSPORT_H
-#define LIB_RPC_TRANSPORT_TRANSPORT_H
+#ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
+#define LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
 
-#include "rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_session.h"
 
 #include <rnic/rnic_cm.h>
 

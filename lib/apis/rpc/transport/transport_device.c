@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/transport_device.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * descriptor to sleep on, which completions, events of the connection manager and a timer make
  * readable.
  */
-#ifndef LIB_RPC_TRANSPORT_TRANSPORT_DEVICE_H
-#define LIB_RPC_TRANSPORT_TRANSPORT_DEVICE_H
+#ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_DEVICE_H
+#define LIB_APIS_RPC_TRANSPORT_TRANSPORT_DEVICE_H
 
 #include <rnic/rnic_cm.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/transport_slots.h"
+#include "lib/apis/rpc/transport/transport_slots.h"
 
 #include <errno.h>
 #include <stdlib.h>

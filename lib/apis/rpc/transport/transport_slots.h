@@ -3,10 +3,10 @@
  * The registered memory for a transport's datagrams, in slots of one size for sends and one for
  * receives, and the completions that report which slots are done.
  */
-#ifndef LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
-#define LIB_RPC_TRANSPORT_TRANSPORT_SLOTS_H
+#ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_SLOTS_H
+#define LIB_APIS_RPC_TRANSPORT_TRANSPORT_SLOTS_H
 
-#include "rpc/transport/transport_device.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
 /* The wr_id of a send is its slot; the wr_id of a receive is this number plus its slot. */
 #define TRANSPORT_RECEIVE_ID (1u << 16)

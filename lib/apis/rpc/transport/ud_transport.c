@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/ud_transport.h"
+#include "lib/apis/rpc/transport/ud_transport.h"
 
 #include <errno.h>
 #include <stdlib.h>

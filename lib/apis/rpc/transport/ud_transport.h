@@ -9,11 +9,11 @@
  * memory in use small, the transport posts a few slots first, and more once a turn needs most of
  * them.
  */
-#ifndef LIB_RPC_TRANSPORT_UD_TRANSPORT_H
-#define LIB_RPC_TRANSPORT_UD_TRANSPORT_H
+#ifndef LIB_APIS_RPC_TRANSPORT_UD_TRANSPORT_H
+#define LIB_APIS_RPC_TRANSPORT_UD_TRANSPORT_H
 
-#include "rpc/transport/transport.h"
-#include "rpc/transport/transport_slots.h"
+#include "lib/apis/rpc/transport/transport.h"
+#include "lib/apis/rpc/transport/transport_slots.h"
 
 #define UD_DATAGRAM_BYTES 4096u /* of a slot; what a route carries may be less */
 

@@ -13,10 +13,10 @@
  * number, 4 bytes, 8 the chunk, unless RDMA wrote it. A CHUNK of no bytes says that no more chunks
  * come: the answer to a CANCEL that asks for it.
  */
-#ifndef LIB_RPC_WIRE_RPC_BULK_H
-#define LIB_RPC_WIRE_RPC_BULK_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_BULK_H
+#define LIB_APIS_RPC_WIRE_RPC_BULK_H
 
-#include "rpc/wire/rpc_frame.h"
+#include "lib/apis/rpc/wire/rpc_frame.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Big-endian integers in the messages of the RPC library, which uses public headers only. */
-#ifndef LIB_RPC_WIRE_RPC_BYTES_H
-#define LIB_RPC_WIRE_RPC_BYTES_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_BYTES_H
+#define LIB_APIS_RPC_WIRE_RPC_BYTES_H
 
 #include <endian.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
 
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
 #include <string.h>
 

@@ -9,11 +9,11 @@
  * is another incarnation, the client sends only the calls that are idempotent, or were never sent;
  * the others end with RNIC_RPC_OUTCOME_UNKNOWN.
  */
-#ifndef LIB_RPC_WIRE_RPC_CALLS_H
-#define LIB_RPC_WIRE_RPC_CALLS_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_CALLS_H
+#define LIB_APIS_RPC_WIRE_RPC_CALLS_H
 
-#include "rpc/wire/rpc_frame.h"
-#include "rpc/wire/rpc_packet.h"
+#include "lib/apis/rpc/wire/rpc_frame.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_deadlines.h"
+#include "lib/apis/rpc/wire/rpc_deadlines.h"
 
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
 #include <assert.h>
 #include <string.h>

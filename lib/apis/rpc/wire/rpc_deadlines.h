@@ -3,8 +3,8 @@
  * Finds the next due one of many items: a heap, so that the cost grows with the events and not with
  * the items. Items are numbers below a bound; each has one deadline, or none.
  */
-#ifndef LIB_RPC_WIRE_RPC_DEADLINES_H
-#define LIB_RPC_WIRE_RPC_DEADLINES_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_DEADLINES_H
+#define LIB_APIS_RPC_WIRE_RPC_DEADLINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

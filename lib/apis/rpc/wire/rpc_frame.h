@@ -9,8 +9,8 @@
  * The decoder makes all checks that need no knowledge of the services. It keeps the status of an
  * answer as received: a status unknown to this side is still an error.
  */
-#ifndef LIB_RPC_WIRE_RPC_FRAME_H
-#define LIB_RPC_WIRE_RPC_FRAME_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_FRAME_H
+#define LIB_APIS_RPC_WIRE_RPC_FRAME_H
 
 #include <rnic/rpc_status.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_history.h"
+#include "lib/apis/rpc/wire/rpc_history.h"
 
 #include <assert.h>
 

@@ -11,10 +11,10 @@
  * The history holds RPC_CALLS_MAX calls and no more; it refuses a call beyond. Answers are the
  * owner's memory and come back through rpc_history_take_dropped().
  */
-#ifndef LIB_RPC_WIRE_RPC_HISTORY_H
-#define LIB_RPC_WIRE_RPC_HISTORY_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_HISTORY_H
+#define LIB_APIS_RPC_WIRE_RPC_HISTORY_H
 
-#include "rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
 
 #include <stdbool.h>
 #include <stdint.h>

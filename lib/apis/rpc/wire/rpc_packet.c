@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_packet.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
 
-#include "rpc/wire/rpc_bytes.h"
+#include "lib/apis/rpc/wire/rpc_bytes.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -26,8 +26,8 @@
  * The decoder trusts nothing: its result is consistent in itself, and `payload` lies within the
  * given bytes. The ICRC detects damage on the network, not this header.
  */
-#ifndef LIB_RPC_WIRE_RPC_PACKET_H
-#define LIB_RPC_WIRE_RPC_PACKET_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_PACKET_H
+#define LIB_APIS_RPC_WIRE_RPC_PACKET_H
 
 #include <stdbool.h>
 #include <stddef.h>

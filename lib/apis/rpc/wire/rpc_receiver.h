@@ -12,10 +12,10 @@
  * a fragment only within the granted credit, and grants more only as the caller takes messages. A
  * slow reader therefore stops the sender and not this host.
  */
-#ifndef LIB_RPC_WIRE_RPC_RECEIVER_H
-#define LIB_RPC_WIRE_RPC_RECEIVER_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_RECEIVER_H
+#define LIB_APIS_RPC_WIRE_RPC_RECEIVER_H
 
-#include "rpc/wire/rpc_packet.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
 
 #include <stdbool.h>
 #include <stddef.h>

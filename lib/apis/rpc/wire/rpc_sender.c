@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
 #include <assert.h>
 

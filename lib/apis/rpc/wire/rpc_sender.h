@@ -17,10 +17,10 @@
  * tries a whole one: when that arrives, fragments go whole again. A peer that has no receive for so
  * many fragments looks like such a network; the first trial shows the difference.
  */
-#ifndef LIB_RPC_WIRE_RPC_SENDER_H
-#define LIB_RPC_WIRE_RPC_SENDER_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_SENDER_H
+#define LIB_APIS_RPC_WIRE_RPC_SENDER_H
 
-#include "rpc/wire/rpc_packet.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

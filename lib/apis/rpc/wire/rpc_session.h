@@ -12,12 +12,12 @@
  * the peer is silent for `dead_ns` although asked each `keepalive_ns`, or when the oldest fragment
  * does not arrive for `dead_ns`: every wait ends.
  */
-#ifndef LIB_RPC_WIRE_RPC_SESSION_H
-#define LIB_RPC_WIRE_RPC_SESSION_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_SESSION_H
+#define LIB_APIS_RPC_WIRE_RPC_SESSION_H
 
-#include "rpc/wire/rpc_packet.h"
-#include "rpc/wire/rpc_receiver.h"
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
+#include "lib/apis/rpc/wire/rpc_receiver.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/queues/place_map.h"
+#include "lib/client/native/queues/place_map.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which units of a region are taken: finds room for runs of units, from the front or the back. */
-#ifndef LIB_NATIVE_QUEUES_PLACE_MAP_H
-#define LIB_NATIVE_QUEUES_PLACE_MAP_H
+#ifndef LIB_CLIENT_NATIVE_QUEUES_PLACE_MAP_H
+#define LIB_CLIENT_NATIVE_QUEUES_PLACE_MAP_H
 
 #include <stdint.h>
 

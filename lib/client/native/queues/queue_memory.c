@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/queues/queue_memory.h"
+#include "lib/client/native/queues/queue_memory.h"
 
-#include "base/bits.h"
-#include "native/daemon_link.h"
-#include "native/queues/place_map.h"
-#include "native/queues/region_map.h"
+#include "lib/client/native/daemon_link.h"
+#include "lib/client/native/queues/place_map.h"
+#include "lib/client/native/queues/region_map.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  * a page between entries that nobody writes to would still be a page. Small queues lie beside their
  * side areas.
  */
-#ifndef LIB_NATIVE_QUEUES_QUEUE_MEMORY_H
-#define LIB_NATIVE_QUEUES_QUEUE_MEMORY_H
+#ifndef LIB_CLIENT_NATIVE_QUEUES_QUEUE_MEMORY_H
+#define LIB_CLIENT_NATIVE_QUEUES_QUEUE_MEMORY_H
 
-#include "shm/wqe.h"
+#include "proto/shm/wqe.h"
 
 #include <stdint.h>
 

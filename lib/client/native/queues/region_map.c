@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/queues/region_map.h"
+#include "lib/client/native/queues/region_map.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps the regions that the daemon shares with this process. */
-#ifndef LIB_NATIVE_QUEUES_REGION_MAP_H
-#define LIB_NATIVE_QUEUES_REGION_MAP_H
+#ifndef LIB_CLIENT_NATIVE_QUEUES_REGION_MAP_H
+#define LIB_CLIENT_NATIVE_QUEUES_REGION_MAP_H
 
-#include "shm/region.h"
+#include "proto/shm/region.h"
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * netlink_socket.h makes. Every other socket goes to the next library's function, after one load.
  * A socket that a program keeps through exec() is an ordinary Unix socket afterwards.
  */
-#include "view/netlink/netlink_socket.h"
-#include "view/view_next.h"
+#include "lib/dropin/view/netlink/netlink_socket.h"
+#include "lib/dropin/view/view_next.h"
 
 #include <errno.h>
 #include <limits.h>

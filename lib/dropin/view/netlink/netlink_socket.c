@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/netlink/netlink_socket.h"
+#include "lib/dropin/view/netlink/netlink_socket.h"
 
-#include "native/disable.h"
-#include "view/netlink/netlink_source.h"
-#include "view/netlink/nldev_answer.h"
+#include "lib/client/native/disable.h"
+#include "lib/dropin/view/netlink/netlink_source.h"
+#include "lib/dropin/view/netlink/nldev_answer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
  * of rows ends with a note in the queue, which says where the dump goes on; a receive that meets
  * the note replaces it by the next page.
  */
-#ifndef RNIC_VIEW_NETLINK_SOCKET_H
-#define RNIC_VIEW_NETLINK_SOCKET_H
+#ifndef LIB_DROPIN_VIEW_NETLINK_NETLINK_SOCKET_H
+#define LIB_DROPIN_VIEW_NETLINK_NETLINK_SOCKET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/netlink/netlink_source.h"
+#include "lib/dropin/view/netlink/netlink_source.h"
 
 #include <errno.h>
 #include <string.h>

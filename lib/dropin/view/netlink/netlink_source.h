@@ -3,11 +3,11 @@
  * The daemons of rnic-run as sources of rows: what rnicctl shows this user. Devices have the names
  * and numbers that libibverbs gives them in this program.
  */
-#ifndef RNIC_VIEW_NETLINK_SOURCE_H
-#define RNIC_VIEW_NETLINK_SOURCE_H
+#ifndef LIB_DROPIN_VIEW_NETLINK_NETLINK_SOURCE_H
+#define LIB_DROPIN_VIEW_NETLINK_NETLINK_SOURCE_H
 
-#include "admin/admin_link.h"
-#include "native/device_list.h"
+#include "lib/client/admin/admin_link.h"
+#include "lib/client/native/device_list.h"
 
 struct netlink_source {
 	struct rnic_device_list list; /* of `devices` */

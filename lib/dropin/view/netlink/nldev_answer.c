@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/netlink/nldev_answer.h"
+#include "lib/dropin/view/netlink/nldev_answer.h"
 
-#include "view/netlink/nldev_fill.h"
+#include "lib/dropin/view/netlink/nldev_fill.h"
 
 #include <errno.h>
 #include <rdma/rdma_netlink.h>

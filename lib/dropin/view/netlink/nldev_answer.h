@@ -5,12 +5,12 @@
  * the program's socket. No state: a dump that is longer than one page of rows goes on from a
  * cursor, which the caller keeps.
  */
-#ifndef RNIC_VIEW_NLDEV_ANSWER_H
-#define RNIC_VIEW_NLDEV_ANSWER_H
+#ifndef LIB_DROPIN_VIEW_NETLINK_NLDEV_ANSWER_H
+#define LIB_DROPIN_VIEW_NETLINK_NLDEV_ANSWER_H
 
-#include "admin/admin_page.h"
-#include "native/device_list.h"
-#include "view/netlink/nldev_message.h"
+#include "lib/client/admin/admin_page.h"
+#include "lib/client/native/device_list.h"
+#include "lib/dropin/view/netlink/nldev_message.h"
 
 /*
  * No message is longer. So it is with the kernel on pages of 4 KiB: programs that read with

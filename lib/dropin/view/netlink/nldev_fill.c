@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/netlink/nldev_fill.h"
+#include "lib/dropin/view/netlink/nldev_fill.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 
 #include <arpa/inet.h>
 #include <linux/socket.h>

@@ -3,13 +3,13 @@
  * The daemon's rows as attributes of the kernel's RDMA devices. Pure functions. A device has
  * one port.
  */
-#ifndef RNIC_VIEW_NLDEV_FILL_H
-#define RNIC_VIEW_NLDEV_FILL_H
+#ifndef LIB_DROPIN_VIEW_NETLINK_NLDEV_FILL_H
+#define LIB_DROPIN_VIEW_NETLINK_NLDEV_FILL_H
 
-#include "ctl/ctl_cm.h"
-#include "ctl/ctl_message.h"
-#include "native/device_list.h"
-#include "view/netlink/nldev_message.h"
+#include "lib/client/native/device_list.h"
+#include "lib/dropin/view/netlink/nldev_message.h"
+#include "proto/ctl/ctl_cm.h"
+#include "proto/ctl/ctl_message.h"
 
 #define NLDEV_PORT_INDEX 1
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/netlink/nldev_message.h"
+#include "lib/dropin/view/netlink/nldev_message.h"
 
 #include <errno.h>
 #include <rdma/rdma_netlink.h>

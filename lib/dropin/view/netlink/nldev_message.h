@@ -7,8 +7,8 @@
  * takes a mark back or gives up the message. Requests come from a program, which may write
  * anything: the reader checks every length before it looks at what the length covers.
  */
-#ifndef RNIC_VIEW_NLDEV_MESSAGE_H
-#define RNIC_VIEW_NLDEV_MESSAGE_H
+#ifndef LIB_DROPIN_VIEW_NETLINK_NLDEV_MESSAGE_H
+#define LIB_DROPIN_VIEW_NETLINK_NLDEV_MESSAGE_H
 
 #include <linux/netlink.h>
 #include <stdbool.h>

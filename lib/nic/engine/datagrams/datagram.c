@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/datagrams/datagram.h"
+#include "lib/nic/engine/datagrams/datagram.h"
 
-#include "engine/engine_addresses.h"
-#include "engine/objects/placement.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/qp_state.h"
-#include "engine/responder/request_checks.h"
-#include "engine/responder/responder_execute.h"
-#include "engine/responder/responder_fail.h"
-#include "wire/ip_header.h"
+#include "lib/nic/engine/engine_addresses.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/responder/request_checks.h"
+#include "lib/nic/engine/responder/responder_execute.h"
+#include "lib/nic/engine/responder/responder_fail.h"
+#include "proto/wire/ip_header.h"
 
 #include <assert.h>
 

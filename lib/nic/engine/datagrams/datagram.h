@@ -4,10 +4,10 @@
  * is received with the header it came in (IBTA 1.4, 9.8.3; A17.4.5). The requester sends, and the
  * responder takes receive WQEs; this file holds what differs.
  */
-#ifndef NIC_ENGINE_DATAGRAMS_DATAGRAM_H
-#define NIC_ENGINE_DATAGRAMS_DATAGRAM_H
+#ifndef LIB_NIC_ENGINE_DATAGRAMS_DATAGRAM_H
+#define LIB_NIC_ENGINE_DATAGRAMS_DATAGRAM_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/datagrams/mcast.h"
+#include "lib/nic/engine/datagrams/mcast.h"
 
-#include "engine/engine_state.h"
-#include "engine/qp_state.h"
-#include "wire/gid.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/qp_state.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

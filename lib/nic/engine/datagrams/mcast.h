@@ -6,11 +6,11 @@
  *
  * Invariant: a QP is in a group at most once.
  */
-#ifndef NIC_ENGINE_DATAGRAMS_MCAST_H
-#define NIC_ENGINE_DATAGRAMS_MCAST_H
+#ifndef LIB_NIC_ENGINE_DATAGRAMS_MCAST_H
+#define LIB_NIC_ENGINE_DATAGRAMS_MCAST_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
+#include "lib/nic/base/list.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/ah.h"
+#include "lib/nic/engine/objects/ah.h"
 
-#include "engine/engine_state.h"
-#include "wire/gid.h"
+#include "lib/nic/engine/engine_state.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdio.h>

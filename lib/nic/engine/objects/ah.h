@@ -5,11 +5,11 @@
  * The caller of ah_init() owns the struct. A WQE copies the path when the WQE is posted: a handle
  * may go while WQEs that were posted with the handle still wait.
  */
-#ifndef NIC_ENGINE_OBJECTS_AH_H
-#define NIC_ENGINE_OBJECTS_AH_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_AH_H
+#define LIB_NIC_ENGINE_OBJECTS_AH_H
 
-#include "base/verbs_types.h"
-#include "engine/objects/pd.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

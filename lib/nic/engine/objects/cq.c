@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/cq.h"
+#include "lib/nic/engine/objects/cq.h"
 
-#include "engine/engine_state.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/qp_state.h"
 
 static enum counter completion_counter(const struct cqe *cqe)
 {

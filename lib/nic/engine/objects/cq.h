@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion queues as the engine sees them: a destination of completions and a state of error. */
-#ifndef NIC_ENGINE_OBJECTS_CQ_H
-#define NIC_ENGINE_OBJECTS_CQ_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_CQ_H
+#define LIB_NIC_ENGINE_OBJECTS_CQ_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef NIC_ENGINE_OBJECTS_ENGINE_CQE_H
-#define NIC_ENGINE_OBJECTS_ENGINE_CQE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_ENGINE_CQE_H
+#define LIB_NIC_ENGINE_OBJECTS_ENGINE_CQE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/mr.h"
+#include "lib/nic/engine/objects/mr.h"
 
-#include "base/checked.h"
-#include "engine/engine_state.h"
-#include "engine/objects/placement.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "proto/base/checked.h"
 
 #include <assert.h>
 #include <errno.h>

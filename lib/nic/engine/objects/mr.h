@@ -7,12 +7,12 @@
  * windows (mw.h) share the keys: each window has a struct mr of its own, which is the range that
  * the window is bound to.
  */
-#ifndef NIC_ENGINE_OBJECTS_MR_H
-#define NIC_ENGINE_OBJECTS_MR_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_MR_H
+#define LIB_NIC_ENGINE_OBJECTS_MR_H
 
-#include "engine/objects/mr_refusal.h"
-#include "engine/objects/pd.h"
-#include "mem/client_memory.h"
+#include "lib/nic/engine/objects/mr_refusal.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/mem/client_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

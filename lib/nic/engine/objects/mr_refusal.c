@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/mr_refusal.h"
+#include "lib/nic/engine/objects/mr_refusal.h"
 
-#include "base/bits.h"
-#include "base/verbs_types.h"
+#include "proto/base/bits.h"
+#include "proto/base/verbs_types.h"
 
 #include <inttypes.h>
 #include <stdio.h>

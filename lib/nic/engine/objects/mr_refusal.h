@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a key did not grant an access. */
-#ifndef NIC_ENGINE_OBJECTS_MR_REFUSAL_H
-#define NIC_ENGINE_OBJECTS_MR_REFUSAL_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_MR_REFUSAL_H
+#define LIB_NIC_ENGINE_OBJECTS_MR_REFUSAL_H
 
 #include <stdint.h>
 

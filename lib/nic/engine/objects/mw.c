@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/mw.h"
+#include "lib/nic/engine/objects/mw.h"
 
-#include "base/checked.h"
-#include "engine/engine_state.h"
-#include "engine/objects/placement.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/qp_state.h"
+#include "proto/base/checked.h"
 
 #include <assert.h>
 

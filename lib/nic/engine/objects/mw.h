@@ -11,13 +11,13 @@
  * bound_to->bound_windows, and (type 2B) is in the list of range.window_qp. An unbound window
  * grants nothing.
  */
-#ifndef NIC_ENGINE_OBJECTS_MW_H
-#define NIC_ENGINE_OBJECTS_MW_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_MW_H
+#define LIB_NIC_ENGINE_OBJECTS_MW_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
-#include "engine/objects/mr.h"
-#include "engine/verdict.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  * together as if the domain were one. Only memory windows stay within one struct pd, since a region
  * cannot end before the windows bound to it.
  */
-#ifndef NIC_ENGINE_OBJECTS_PD_H
-#define NIC_ENGINE_OBJECTS_PD_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_PD_H
+#define LIB_NIC_ENGINE_OBJECTS_PD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * limited members, which may not talk to each other. The engine owns the port's table. A QP sends
  * with the key at its pkey_index and takes packets whose key matches.
  */
-#ifndef NIC_ENGINE_OBJECTS_PKEY_H
-#define NIC_ENGINE_OBJECTS_PKEY_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_PKEY_H
+#define LIB_NIC_ENGINE_OBJECTS_PKEY_H
 
 #include <stdbool.h>
 #include <stdint.h>

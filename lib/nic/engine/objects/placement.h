@@ -8,11 +8,11 @@
  * regions, a peer's view of memory) calls placement_run() first. A completion waits only while
  * payload waits: outside a batch of received packets, completions are delivered at once.
  */
-#ifndef NIC_ENGINE_OBJECTS_PLACEMENT_H
-#define NIC_ENGINE_OBJECTS_PLACEMENT_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_PLACEMENT_H
+#define LIB_NIC_ENGINE_OBJECTS_PLACEMENT_H
 
-#include "engine/objects/placement_state.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/objects/placement_state.h"
+#include "proto/wire/psn.h"
 
 struct cq;
 struct engine;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What waits for the placement of inbound payload (placement.h). */
-#ifndef NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
-#define NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
+#define LIB_NIC_ENGINE_OBJECTS_PLACEMENT_STATE_H
 
-#include "base/list.h"
-#include "engine/objects/engine_cqe.h"
-#include "mem/memory_batch.h"
-#include "wire/ip_header.h"
-#include "wire/psn.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/objects/engine_cqe.h"
+#include "lib/nic/mem/memory_batch.h"
+#include "proto/wire/ip_header.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/recv_queue.h"
+#include "lib/nic/engine/objects/recv_queue.h"
 
-#include "base/bits.h"
-#include "engine/engine_state.h"
+#include "lib/nic/engine/engine_state.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -8,10 +8,10 @@
  * The QPs of an SRQ give back WQEs that they took and did not use. Those WQEs come first again. So
  * the queue has room for LIMIT_RECV_PREFETCH WQEs and for one of each such QP.
  */
-#ifndef NIC_ENGINE_OBJECTS_RECV_QUEUE_H
-#define NIC_ENGINE_OBJECTS_RECV_QUEUE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_RECV_QUEUE_H
+#define LIB_NIC_ENGINE_OBJECTS_RECV_QUEUE_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/send_queue.h"
+#include "lib/nic/engine/objects/send_queue.h"
 
-#include "base/bits.h"
-#include "engine/engine_limits.h"
-#include "engine/objects/ah.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

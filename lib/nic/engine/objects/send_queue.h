@@ -12,12 +12,12 @@
  * The array has few slots, and more while the queue has borrowed a room (send_rooms.h), but never
  * more than the client asked for. WQEs for which there is no slot stay in the client's ring.
  */
-#ifndef NIC_ENGINE_OBJECTS_SEND_QUEUE_H
-#define NIC_ENGINE_OBJECTS_SEND_QUEUE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_SEND_QUEUE_H
+#define LIB_NIC_ENGINE_OBJECTS_SEND_QUEUE_H
 
-#include "base/verbs_types.h"
-#include "engine/objects/send_rooms.h"
-#include "engine/objects/send_wqe.h"
+#include "lib/nic/engine/objects/send_rooms.h"
+#include "lib/nic/engine/objects/send_wqe.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/send_rooms.h"
+#include "lib/nic/engine/objects/send_rooms.h"
 
-#include "base/verbs_types.h"
-#include "engine/objects/send_wqe.h"
+#include "lib/nic/engine/objects/send_wqe.h"
+#include "proto/base/verbs_types.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -6,10 +6,10 @@
  * queues get large rooms, enough for a long path; then there are small ones. Where all rooms are
  * lent, a queue goes on with its own slots.
  */
-#ifndef NIC_ENGINE_OBJECTS_SEND_ROOMS_H
-#define NIC_ENGINE_OBJECTS_SEND_ROOMS_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_SEND_ROOMS_H
+#define LIB_NIC_ENGINE_OBJECTS_SEND_ROOMS_H
 
-#include "engine/engine_limits.h"
+#include "lib/nic/engine/engine_limits.h"
 
 #include <stdint.h>
 

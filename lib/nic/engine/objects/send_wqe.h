@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's copy of a send WQE: validated, and with what the requester keeps about the WQE. */
-#ifndef NIC_ENGINE_OBJECTS_SEND_WQE_H
-#define NIC_ENGINE_OBJECTS_SEND_WQE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_SEND_WQE_H
+#define LIB_NIC_ENGINE_OBJECTS_SEND_WQE_H
 
-#include "base/operation.h"
-#include "wire/psn.h"
+#include "proto/base/operation.h"
+#include "proto/wire/psn.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/srq_queue.h"
+#include "lib/nic/engine/objects/srq_queue.h"
 
-#include "engine/engine_state.h"
+#include "lib/nic/engine/engine_state.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -13,11 +13,11 @@
  * The creator owns the SRQ. Invariant: each QP of the SRQ, or target QP of its domain, may hold one
  * WQE, and the queue has room for all of them to come back.
  */
-#ifndef NIC_ENGINE_OBJECTS_SRQ_QUEUE_H
-#define NIC_ENGINE_OBJECTS_SRQ_QUEUE_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_SRQ_QUEUE_H
+#define LIB_NIC_ENGINE_OBJECTS_SRQ_QUEUE_H
 
-#include "base/list.h"
-#include "engine/objects/recv_queue.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/engine/objects/recv_queue.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/xrcd.h"
+#include "lib/nic/engine/objects/xrcd.h"
 
-#include "engine/engine_limits.h"
-#include "engine/engine_state.h"
-#include "engine/objects/pd.h"
-#include "engine/objects/srq_queue.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/srq_queue.h"
+#include "lib/nic/engine/qp_state.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -8,10 +8,10 @@
  * The struct lies in the owner's memory. Invariant: every SRQ of the domain has room for the WQEs
  * that `target_count` QPs may give back.
  */
-#ifndef NIC_ENGINE_OBJECTS_XRCD_H
-#define NIC_ENGINE_OBJECTS_XRCD_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_XRCD_H
+#define LIB_NIC_ENGINE_OBJECTS_XRCD_H
 
-#include "base/list.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

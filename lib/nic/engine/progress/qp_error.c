@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/progress/qp_error.h"
+#include "lib/nic/engine/progress/qp_error.h"
 
-#include "engine/objects/placement.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/progress/send_completion.h"
-#include "engine/progress/send_position.h"
-#include "engine/qp_state.h"
-#include "engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/progress/send_completion.h"
+#include "lib/nic/engine/progress/send_position.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/delayed_acknowledgement.h"
 
 #include <assert.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How a QP goes into error: the one way for requester and responder. */
-#ifndef NIC_ENGINE_PROGRESS_QP_ERROR_H
-#define NIC_ENGINE_PROGRESS_QP_ERROR_H
+#ifndef LIB_NIC_ENGINE_PROGRESS_QP_ERROR_H
+#define LIB_NIC_ENGINE_PROGRESS_QP_ERROR_H
 
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
 
 struct engine;
 struct qp;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/progress/receive_wqe.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
 
-#include "engine/objects/placement.h"
-#include "engine/objects/srq_queue.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/srq_queue.h"
+#include "lib/nic/engine/qp_state.h"
 
 #include <assert.h>
 

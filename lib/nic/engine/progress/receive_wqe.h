@@ -3,11 +3,11 @@
  * The receive WQE of the message under way: the responder takes the WQE once, and completes it once
  * or gives it back to its SRQ.
  */
-#ifndef NIC_ENGINE_PROGRESS_RECEIVE_WQE_H
-#define NIC_ENGINE_PROGRESS_RECEIVE_WQE_H
+#ifndef LIB_NIC_ENGINE_PROGRESS_RECEIVE_WQE_H
+#define LIB_NIC_ENGINE_PROGRESS_RECEIVE_WQE_H
 
-#include "engine/objects/recv_queue.h"
-#include "engine/verdict.h"
+#include "lib/nic/engine/objects/recv_queue.h"
+#include "lib/nic/engine/verdict.h"
 
 #include <stdbool.h>
 

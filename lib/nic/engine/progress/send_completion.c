@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/progress/send_completion.h"
+#include "lib/nic/engine/progress/send_completion.h"
 
-#include "engine/objects/placement.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/qp_state.h"
 
 /* Takes the oldest WQE off the queue and reports a completion, unless the WQE succeeded unsignaled.
  */

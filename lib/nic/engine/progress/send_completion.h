@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How WQEs leave the send queue: in order, each with one completion. */
-#ifndef NIC_ENGINE_PROGRESS_SEND_COMPLETION_H
-#define NIC_ENGINE_PROGRESS_SEND_COMPLETION_H
+#ifndef LIB_NIC_ENGINE_PROGRESS_SEND_COMPLETION_H
+#define LIB_NIC_ENGINE_PROGRESS_SEND_COMPLETION_H
 
-#include "base/verbs_types.h"
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/base/verbs_types.h"
 
 struct engine;
 struct qp;

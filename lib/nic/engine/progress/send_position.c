@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/progress/send_position.h"
+#include "lib/nic/engine/progress/send_position.h"
 
-#include "engine/ready_list.h"
-#include "engine/reliability/credits.h"
-#include "engine/reliability/pace_line.h"
-#include "engine/reliability/peer_window.h"
-#include "engine/reliability/retry_timer.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/pace_line.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
 
 #include <assert.h>
 

@@ -5,10 +5,10 @@
  *
  *     unacknowledged <= psn <= highest      (PSN order; at most LIMIT_QP_WINDOW_PACKETS apart)
  */
-#ifndef NIC_ENGINE_PROGRESS_SEND_POSITION_H
-#define NIC_ENGINE_PROGRESS_SEND_POSITION_H
+#ifndef LIB_NIC_ENGINE_PROGRESS_SEND_POSITION_H
+#define LIB_NIC_ENGINE_PROGRESS_SEND_POSITION_H
 
-#include "engine/qp_state.h"
+#include "lib/nic/engine/qp_state.h"
 
 /*
  * The first `packets` unacknowledged packets, all of the oldest WQE, are acknowledged or answered:

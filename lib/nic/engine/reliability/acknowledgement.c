@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
 
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
 
 void acknowledgement_owe(struct qp *qp, uint8_t syndrome, struct rnic_psn psn)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The one acknowledgement, ACK or NAK, that the responder has queued for its peer. */
-#ifndef NIC_ENGINE_RELIABILITY_ACKNOWLEDGEMENT_H
-#define NIC_ENGINE_RELIABILITY_ACKNOWLEDGEMENT_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_ACKNOWLEDGEMENT_H
+#define LIB_NIC_ENGINE_RELIABILITY_ACKNOWLEDGEMENT_H
 
-#include "wire/psn.h"
-#include "wire/syndrome.h"
+#include "proto/wire/psn.h"
+#include "proto/wire/syndrome.h"
 
 #include <stdbool.h>
 #include <stdint.h>

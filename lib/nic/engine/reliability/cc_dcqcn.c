@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/cc_dcqcn.h"
+#include "lib/nic/engine/reliability/cc_dcqcn.h"
 
-#include "base/time_units.h"
-#include "engine/engine_limits.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/base/time_units.h"
 
 #include <assert.h>
 

@@ -11,8 +11,8 @@
  *
  * Invariant: while is_limiting, LIMIT_CC_LEAST_RATE <= rate <= target <= line_rate.
  */
-#ifndef NIC_ENGINE_RELIABILITY_CC_DCQCN_H
-#define NIC_ENGINE_RELIABILITY_CC_DCQCN_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_CC_DCQCN_H
+#define LIB_NIC_ENGINE_RELIABILITY_CC_DCQCN_H
 
 #include <stdbool.h>
 #include <stdint.h>

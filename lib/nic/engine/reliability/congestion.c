@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/congestion.h"
+#include "lib/nic/engine/reliability/congestion.h"
 
-#include "engine/ecn.h"
-#include "engine/packet_builder.h"
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
+#include "lib/nic/engine/ecn.h"
+#include "lib/nic/engine/packet_builder.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
 
 /* CNPs have a class of their own, which switches serve first: DSCP 48, as adapters send them. */
 #define CNP_TRAFFIC_CLASS (48 << 2)

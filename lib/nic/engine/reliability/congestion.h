@@ -9,8 +9,8 @@
  * Without has_ecn nothing is marked, notified or slowed down; marks and CNPs that arrive are
  * counted.
  */
-#ifndef NIC_ENGINE_RELIABILITY_CONGESTION_H
-#define NIC_ENGINE_RELIABILITY_CONGESTION_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_CONGESTION_H
+#define LIB_NIC_ENGINE_RELIABILITY_CONGESTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/credits.h"
 
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/reliability/acknowledgement.h"
-#include "engine/reliability/retry_timer.h"
-#include "wire/syndrome.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/wire/syndrome.h"
 
 /* --- requester ------------------------------------------------------------------------------- */
 

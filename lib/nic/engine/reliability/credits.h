@@ -16,8 +16,8 @@
  * Responder: a peer that was told of no credits is told when there are some, unasked, by the last
  * ACK once more, unless the last request is a READ or atomic, which an ACK cannot answer.
  */
-#ifndef NIC_ENGINE_RELIABILITY_CREDITS_H
-#define NIC_ENGINE_RELIABILITY_CREDITS_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_CREDITS_H
+#define LIB_NIC_ENGINE_RELIABILITY_CREDITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

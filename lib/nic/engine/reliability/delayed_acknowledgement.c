@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/delayed_acknowledgement.h"
 
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/reliability/acknowledgement.h"
-#include "wire/gid.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
+#include "proto/wire/gid.h"
 
 /* Of a new connection `least_replies` is 0. */
 static uint8_t replies_needed(const struct delayed_acknowledgement *delayed)

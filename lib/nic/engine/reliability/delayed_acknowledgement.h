@@ -14,8 +14,8 @@
  * (IBTA 1.4, 9.7.5.1.2). Where a peer's timeout is shorter than a wait, the request that it sends
  * again ends the wait.
  */
-#ifndef NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
-#define NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
+#define LIB_NIC_ENGINE_RELIABILITY_DELAYED_ACKNOWLEDGEMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

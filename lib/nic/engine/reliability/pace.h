@@ -5,10 +5,10 @@
  * program waits for a processor. All of a device's unacknowledged traffic shares one allowance,
  * which grows with time up to a burst (LIMIT_PACE_BYTES_PER_MS, LIMIT_PACE_BURST_BYTES).
  */
-#ifndef NIC_ENGINE_RELIABILITY_PACE_H
-#define NIC_ENGINE_RELIABILITY_PACE_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_PACE_H
+#define LIB_NIC_ENGINE_RELIABILITY_PACE_H
 
-#include "base/list.h"
+#include "lib/nic/base/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/pace_line.h"
+#include "lib/nic/engine/reliability/pace_line.h"
 
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/reliability/retry_timer.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
 
 static bool pace_line_is_first(const struct pace *pace, const struct qp *qp)
 {

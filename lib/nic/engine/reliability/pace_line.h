@@ -4,8 +4,8 @@
  * from when half a burst is there until it is used up again, and then goes behind the others.
  * Invariant: while QPs wait, the first is in the ready list or its timer is armed.
  */
-#ifndef NIC_ENGINE_RELIABILITY_PACE_LINE_H
-#define NIC_ENGINE_RELIABILITY_PACE_LINE_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_PACE_LINE_H
+#define LIB_NIC_ENGINE_RELIABILITY_PACE_LINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/peer_window.h"
+#include "lib/nic/engine/reliability/peer_window.h"
 
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "wire/gid.h"
-#include "wire/packet.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
 
 #include <assert.h>
 #include <stdlib.h>

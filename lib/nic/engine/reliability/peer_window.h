@@ -12,11 +12,11 @@
  * QPs that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
  * turn, or the window has no room for the first.
  */
-#ifndef NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
-#define NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
+#define LIB_NIC_ENGINE_RELIABILITY_PEER_WINDOW_H
 
-#include "base/list.h"
-#include "base/verbs_types.h"
+#include "lib/nic/base/list.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

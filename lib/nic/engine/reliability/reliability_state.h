@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What a QP keeps for its reliability: the retry timer, the round trip, credits, congestion. */
-#ifndef NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
-#define NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
+#define LIB_NIC_ENGINE_RELIABILITY_RELIABILITY_STATE_H
 
-#include "base/list.h"
-#include "base/timer_heap.h"
-#include "engine/reliability/cc_dcqcn.h"
-#include "wire/psn.h"
+#include "lib/nic/base/list.h"
+#include "lib/nic/base/timer_heap.h"
+#include "lib/nic/engine/reliability/cc_dcqcn.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/retry_timer.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
 
-#include "engine/qp_state.h"
-#include "engine/reliability/round_trip.h"
-#include "wire/timeout.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/round_trip.h"
+#include "proto/wire/timeout.h"
 
 /* 4.096 us * 2^LIMIT_LOCAL_ACK_DELAY: an answer of a device like this one can take as long. */
 #define LEAST_TIMEOUT_NS (UINT64_C(4096) << LIMIT_LOCAL_ACK_DELAY)

@@ -50,10 +50,10 @@
  *
  * Pace: runs until unacknowledged traffic may go on (pace.h).
  */
-#ifndef NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
-#define NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
+#define LIB_NIC_ENGINE_RELIABILITY_RETRY_TIMER_H
 
-#include "engine/reliability/reliability_state.h"
+#include "lib/nic/engine/reliability/reliability_state.h"
 
 #include <stdbool.h>
 #include <stdint.h>

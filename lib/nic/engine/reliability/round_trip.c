@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/round_trip.h"
+#include "lib/nic/engine/reliability/round_trip.h"
 
-#include "engine/engine_limits.h"
+#include "lib/nic/engine/engine_limits.h"
 
 /* RFC 6298: the weight of a new value is 1/8 in the mean and 1/4 in its variation. */
 #define SMOOTHED_PARTS	8

@@ -10,11 +10,11 @@
  * wait for a processor now and then. The wait doubles with each probe until a round trip was
  * measured again: so a peer that has become slow is measured after a few probes.
  */
-#ifndef NIC_ENGINE_RELIABILITY_ROUND_TRIP_H
-#define NIC_ENGINE_RELIABILITY_ROUND_TRIP_H
+#ifndef LIB_NIC_ENGINE_RELIABILITY_ROUND_TRIP_H
+#define LIB_NIC_ENGINE_RELIABILITY_ROUND_TRIP_H
 
-#include "engine/reliability/reliability_state.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/reliability/reliability_state.h"
+#include "proto/wire/psn.h"
 
 #include <stdint.h>
 

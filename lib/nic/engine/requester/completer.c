@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/requester/completer.h"
+#include "lib/nic/engine/requester/completer.h"
 
-#include "engine/objects/placement.h"
-#include "engine/packet_builder.h"
-#include "engine/progress/qp_error.h"
-#include "engine/progress/send_completion.h"
-#include "engine/progress/send_position.h"
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/reliability/credits.h"
-#include "engine/reliability/retry_timer.h"
-#include "engine/requester/gather.h"
-#include "engine/requester/retry.h"
-#include "wire/syndrome.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/packet_builder.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/progress/send_completion.h"
+#include "lib/nic/engine/progress/send_position.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
+#include "lib/nic/engine/requester/gather.h"
+#include "lib/nic/engine/requester/retry.h"
+#include "proto/wire/syndrome.h"
 
 #include <assert.h>
 

@@ -5,11 +5,11 @@
  * except for requests with a response of their own (READ, atomic, FLUSH, ATOMIC WRITE): that
  * response must arrive.
  */
-#ifndef NIC_ENGINE_REQUESTER_COMPLETER_H
-#define NIC_ENGINE_REQUESTER_COMPLETER_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_COMPLETER_H
+#define LIB_NIC_ENGINE_REQUESTER_COMPLETER_H
 
-#include "engine/verdict.h"
-#include "wire/packet.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/wire/packet.h"
 
 struct engine;
 struct qp;

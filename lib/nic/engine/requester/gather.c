@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/requester/gather.h"
+#include "lib/nic/engine/requester/gather.h"
 
-#include "engine/objects/mr.h"
-#include "engine/packet_builder.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/packet_builder.h"
+#include "lib/nic/engine/qp_state.h"
 
 #include <assert.h>
 

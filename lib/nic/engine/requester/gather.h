@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The SGEs of send WQEs as pieces of client memory. */
-#ifndef NIC_ENGINE_REQUESTER_GATHER_H
-#define NIC_ENGINE_REQUESTER_GATHER_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_GATHER_H
+#define LIB_NIC_ENGINE_REQUESTER_GATHER_H
 
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/requester/local_operation.h"
+#include "lib/nic/engine/requester/local_operation.h"
 
-#include "engine/objects/mw.h"
-#include "engine/progress/qp_error.h"
-#include "engine/progress/send_completion.h"
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/progress/send_completion.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
 
 static struct send_wqe *oldest(const struct qp *qp)
 {
@@ -37,7 +37,7 @@ static enum verdict (*const local_operations[RNIC_WR_OPCODE_COUNT])(struct qp *q
 								    const struct send_wqe *wqe) = {
 #define RNIC_WR_LOCAL(opcode_, services_, operands_, immediate_, completion_, execution_)          \
 	[RNIC_WR_##opcode_] = local_operation_##execution_,
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 static enum verdict local_operation_execute(struct qp *qp, const struct send_wqe *wqe)

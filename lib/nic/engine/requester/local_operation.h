@@ -8,8 +8,8 @@
  * The execution happens in engine_packets_read(), when no packet refers to client memory by the old
  * key: once the completion is there, no byte is read through that key.
  */
-#ifndef NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
-#define NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
+#define LIB_NIC_ENGINE_REQUESTER_LOCAL_OPERATION_H
 
 #include <stdbool.h>
 

@@ -8,11 +8,11 @@
  * UC and UD are not acknowledged: there `unacknowledged` is the first packet whose payload may not
  * have been read yet (engine_packets_read()), and nothing is sent twice.
  */
-#ifndef NIC_ENGINE_REQUESTER_REQUESTER_H
-#define NIC_ENGINE_REQUESTER_REQUESTER_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_REQUESTER_H
+#define LIB_NIC_ENGINE_REQUESTER_REQUESTER_H
 
-#include "engine/verdict.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The requester's fields of a QP. */
-#ifndef NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
-#define NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
+#define LIB_NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
 
-#include "engine/reliability/reliability_state.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/reliability/reliability_state.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/requester/retry.h"
+#include "lib/nic/engine/requester/retry.h"
 
-#include "engine/progress/qp_error.h"
-#include "engine/progress/send_position.h"
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/reliability/peer_window.h"
-#include "engine/reliability/retry_timer.h"
-#include "wire/timeout.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/progress/send_position.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/wire/timeout.h"
 
 #include <assert.h>
 

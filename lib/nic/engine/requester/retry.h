@@ -4,8 +4,8 @@
  * (retry_timer.h), NAKs. NAKs and the ACK timeout take the send position back (go-back-N); a tail
  * probe sends two packets again from where they are.
  */
-#ifndef NIC_ENGINE_REQUESTER_RETRY_H
-#define NIC_ENGINE_REQUESTER_RETRY_H
+#ifndef LIB_NIC_ENGINE_REQUESTER_RETRY_H
+#define LIB_NIC_ENGINE_REQUESTER_RETRY_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/request_checks.h"
+#include "lib/nic/engine/responder/request_checks.h"
 
-#include "base/bits.h"
-#include "engine/objects/mr.h"
-#include "engine/objects/mw.h"
-#include "engine/objects/srq_queue.h"
-#include "engine/objects/xrcd.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/objects/srq_queue.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/qp_state.h"
+#include "proto/base/bits.h"
 
 /* The rights that the request needs, of the QP and of the region. */
 static uint32_t access_of(const struct rnic_packet *packet)
@@ -272,14 +272,14 @@ static enum verdict check_key_flushed(struct request *request)
 	return request->mr != NULL ? VERDICT_PASS : VERDICT_BAD_RKEY;
 }
 
-/* What is checked in another way for each operation: the columns of base/operations.def. */
+/* What is checked in another way for each operation: the columns of operations.def. */
 static const struct {
 	enum verdict (*check_length)(struct request *request);
 	enum verdict (*check_key)(struct request *request);
 } operation_checks[RNIC_OPERATION_COUNT] = {
 #define RNIC_REQUEST(operation_, rights_, length_, key_, ...)                                      \
 	[RNIC_OPERATION_##operation_] = {check_length_##length_, check_key_##key_},
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 static enum verdict check_length(struct request *request)

@@ -7,11 +7,11 @@
  * Checks change nothing, except that the sink may be asked to refill the receive queue: the checks
  * look at the receive WQE, and the execution takes it.
  */
-#ifndef NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
-#define NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
+#define LIB_NIC_ENGINE_RESPONDER_REQUEST_CHECKS_H
 
-#include "engine/verdict.h"
-#include "wire/packet.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

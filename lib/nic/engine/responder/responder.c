@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/responder.h"
+#include "lib/nic/engine/responder/responder.h"
 
-#include "engine/objects/placement.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/qp_state.h"
-#include "engine/reliability/acknowledgement.h"
-#include "engine/responder/request_checks.h"
-#include "engine/responder/responder_answer.h"
-#include "engine/responder/responder_execute.h"
-#include "engine/responder/responder_fail.h"
-#include "wire/syndrome.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/responder/request_checks.h"
+#include "lib/nic/engine/responder/responder_answer.h"
+#include "lib/nic/engine/responder/responder_execute.h"
+#include "lib/nic/engine/responder/responder_fail.h"
+#include "proto/wire/syndrome.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -12,10 +12,10 @@
  * last accepted packet was FIRST or MIDDLE; a receive WQE is taken once and completed once, or
  * given back to the SRQ that it came from.
  */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_H
 
-#include "wire/psn.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

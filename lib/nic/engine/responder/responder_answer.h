@@ -6,8 +6,8 @@
  * Invariant: answers leave in the order of their requests' PSNs, and none before the placement of
  * the bytes that it acknowledges.
  */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_ANSWER_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/responder_execute.h"
+#include "lib/nic/engine/responder/responder_execute.h"
 
-#include "engine/objects/mr.h"
-#include "engine/objects/mw.h"
-#include "engine/objects/placement.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/qp_state.h"
-#include "engine/ready_list.h"
-#include "engine/responder/request_checks.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/objects/mw.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/responder/request_checks.h"
 
 #include <assert.h>
 #include <string.h>
@@ -262,7 +262,7 @@ static enum verdict execute_flush(struct request *request)
 static enum verdict (*const executions[RNIC_OPERATION_COUNT])(struct request *request) = {
 #define RNIC_REQUEST(operation_, rights_, length_, key_, answer_, execution_)                      \
 	[RNIC_OPERATION_##operation_] = execute_##execution_,
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 enum verdict responder_execute(struct request *request)

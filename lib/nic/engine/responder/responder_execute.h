@@ -6,10 +6,10 @@
  * Invariant: only the attempt finds what is refused here (memory that is gone); the client hears
  * nothing of such a message.
  */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_EXECUTE_H
 
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
 
 #include <stdint.h>
 

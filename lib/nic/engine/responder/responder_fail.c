@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/responder_fail.h"
+#include "lib/nic/engine/responder/responder_fail.h"
 
-#include "engine/progress/qp_error.h"
-#include "engine/progress/receive_wqe.h"
-#include "engine/qp_state.h"
-#include "engine/reliability/acknowledgement.h"
-#include "engine/responder/request_checks.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/progress/receive_wqe.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/responder/request_checks.h"
 
 #include <assert.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows from a request that cannot be executed. */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_FAIL_H
 
-#include "engine/verdict.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/verdict.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 

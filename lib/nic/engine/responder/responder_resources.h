@@ -7,10 +7,10 @@
  * A ring of max_dest_rd_atomic slots ordered by PSN; a new request evicts the oldest, if it was
  * answered.
  */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
 
-#include "wire/psn.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

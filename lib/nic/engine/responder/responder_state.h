@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The responder's fields of a QP. */
-#ifndef NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
-#define NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
+#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
+#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
 
-#include "engine/objects/recv_queue.h"
-#include "engine/responder/responder_resources.h"
-#include "wire/psn.h"
+#include "lib/nic/engine/objects/recv_queue.h"
+#include "lib/nic/engine/responder/responder_resources.h"
+#include "proto/wire/psn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

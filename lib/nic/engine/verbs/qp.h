@@ -4,13 +4,13 @@
  * and retry) owns the send side, the responder the receive side; this file owns creation,
  * transitions and the way into error.
  */
-#ifndef NIC_ENGINE_VERBS_QP_H
-#define NIC_ENGINE_VERBS_QP_H
+#ifndef LIB_NIC_ENGINE_VERBS_QP_H
+#define LIB_NIC_ENGINE_VERBS_QP_H
 
-#include "engine/objects/cq.h"
-#include "engine/objects/pd.h"
-#include "engine/objects/xrcd.h"
-#include "engine/qp_state.h"
+#include "lib/nic/engine/objects/cq.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/qp_state.h"
 
 /* Whether nobody has the QP any more: the QP then neither takes nor sends anything until it is
  * freed. */

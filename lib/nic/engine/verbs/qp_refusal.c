@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/bits.h"
-#include "engine/objects/ah.h"
-#include "engine/verbs/qp.h"
-#include "engine/verbs/qp_transition.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/qp_transition.h"
+#include "proto/base/bits.h"
 
 #include <inttypes.h>
 #include <stdio.h>

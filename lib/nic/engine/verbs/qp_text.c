@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/qp.h"
 
-#include "base/time_units.h"
-#include "engine/peer_port.h"
-#include "engine/reliability/retry_timer.h"
-#include "wire/gid.h"
-#include "wire/syndrome.h"
+#include "lib/nic/engine/peer_port.h"
+#include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/base/time_units.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/syndrome.h"
 
 #include <inttypes.h>
 #include <stdio.h>

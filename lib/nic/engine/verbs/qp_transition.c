@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verbs/qp_transition.h"
+#include "lib/nic/engine/verbs/qp_transition.h"
 
 enum service_column {
 	COLUMN_RC,

@@ -3,10 +3,10 @@
  * The state diagram of queue pairs as data: [from][to] -> allowed, and by service the attributes
  * that must and that may be given (IBTA 1.4, 10.3.1 and 11.2.5.2).
  */
-#ifndef NIC_ENGINE_VERBS_QP_TRANSITION_H
-#define NIC_ENGINE_VERBS_QP_TRANSITION_H
+#ifndef LIB_NIC_ENGINE_VERBS_QP_TRANSITION_H
+#define LIB_NIC_ENGINE_VERBS_QP_TRANSITION_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verbs/srq.h"
+#include "lib/nic/engine/verbs/srq.h"
 
-#include "engine/engine_state.h"
-#include "engine/objects/cq.h"
-#include "engine/objects/pd.h"
-#include "engine/objects/placement.h"
-#include "engine/objects/xrcd.h"
-#include "engine/qp_state.h"
-#include "engine/responder/responder.h"
+#include "lib/nic/engine/engine_state.h"
+#include "lib/nic/engine/objects/cq.h"
+#include "lib/nic/engine/objects/pd.h"
+#include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/responder/responder.h"
 
 #include <assert.h>
 #include <errno.h>

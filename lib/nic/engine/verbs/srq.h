@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Creation, destruction and size of shared receive queues (objects/srq_queue.h). */
-#ifndef NIC_ENGINE_VERBS_SRQ_H
-#define NIC_ENGINE_VERBS_SRQ_H
+/* Creation, destruction and size of shared receive queues (srq_queue.h). */
+#ifndef LIB_NIC_ENGINE_VERBS_SRQ_H
+#define LIB_NIC_ENGINE_VERBS_SRQ_H
 
-#include "engine/objects/srq_queue.h"
+#include "lib/nic/engine/objects/srq_queue.h"
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/capture.h"
+#include "lib/nic/port/conditions/capture.h"
 
-#include "base/bits.h"
-#include "port/conditions/pcapng.h"
-#include "port/port_text.h"
-#include "wire/icrc.h"
-#include "wire/ip_header.h"
+#include "lib/nic/port/conditions/pcapng.h"
+#include "lib/nic/port/port_text.h"
+#include "proto/base/bits.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/ip_header.h"
 
 #include <assert.h>
 #include <errno.h>

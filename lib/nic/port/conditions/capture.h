@@ -11,11 +11,11 @@
  * A failed write ends the capture, never the device. On a pipe nothing waits for the reader: a slow
  * reader ends the capture too. The program ignores SIGPIPE.
  */
-#ifndef NIC_PORT_CONDITIONS_CAPTURE_H
-#define NIC_PORT_CONDITIONS_CAPTURE_H
+#ifndef LIB_NIC_PORT_CONDITIONS_CAPTURE_H
+#define LIB_NIC_PORT_CONDITIONS_CAPTURE_H
 
-#include "port/port.h"
-#include "port/udp/segment.h"
+#include "lib/nic/port/port.h"
+#include "lib/nic/port/udp/segment.h"
 
 struct capture;
 

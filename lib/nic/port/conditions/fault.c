@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/fault.h"
+#include "lib/nic/port/conditions/fault.h"
 
-#include "base/bits.h"
-#include "base/due_queue.h"
-#include "base/list.h"
+#include "lib/nic/base/due_queue.h"
+#include "lib/nic/base/list.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

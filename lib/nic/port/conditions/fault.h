@@ -7,11 +7,11 @@
  * Held datagrams lie in a pool of fixed size. A datagram that finds the pool full is lost, as in a
  * network with a full queue, and counted. This port owns the next port: closing closes that too.
  */
-#ifndef NIC_PORT_CONDITIONS_FAULT_H
-#define NIC_PORT_CONDITIONS_FAULT_H
+#ifndef LIB_NIC_PORT_CONDITIONS_FAULT_H
+#define LIB_NIC_PORT_CONDITIONS_FAULT_H
 
-#include "port/conditions/fault_rule.h"
-#include "port/port.h"
+#include "lib/nic/port/conditions/fault_rule.h"
+#include "lib/nic/port/port.h"
 
 /* The most datagrams that the port holds back at once. */
 #define FAULT_HELD_MAX 4096

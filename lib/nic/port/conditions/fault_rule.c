@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/fault_rule.h"
+#include "lib/nic/port/conditions/fault_rule.h"
 
-#include "base/bits.h"
-#include "wire/opcode.h"
+#include "proto/base/bits.h"
+#include "proto/wire/opcode.h"
 
 #include <ctype.h>
 #include <errno.h>

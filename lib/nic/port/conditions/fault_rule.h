@@ -9,7 +9,7 @@
  *             | "delay=" TIME [ "+-" TIME ]                  TIME = N ( "ns" | "us" | "ms" | "s" )
  *     OPTION  = "first=" N | "every=" N | "count=" N | "behind=" N
  *
- * OPCODE is a name of wire/opcode.h in lower case with "-" for blanks, or its first words:
+ * OPCODE is a name of opcode.h in lower case with "-" for blanks, or its first words:
  * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. A rule without OPCODE
  * applies to all packets. A percentage may have up to four decimals; without one the action always
  * happens. "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
@@ -20,10 +20,10 @@
  *     drop=1%                        duplicate=1%,reorder=1%,corrupt=1%,seed=7
  *     rx:delay=10ms+-2ms             drop@rc-acknowledge/first=1
  */
-#ifndef NIC_PORT_CONDITIONS_FAULT_RULE_H
-#define NIC_PORT_CONDITIONS_FAULT_RULE_H
+#ifndef LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
+#define LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
 
-#include "base/prng.h"
+#include "lib/nic/base/prng.h"
 
 #include <stdbool.h>
 #include <stddef.h>

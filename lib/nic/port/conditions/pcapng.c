@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/pcapng.h"
+#include "lib/nic/port/conditions/pcapng.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

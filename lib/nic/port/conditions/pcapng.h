@@ -12,8 +12,8 @@
  * half a block before the blocks of others, so a process writes only while the reader is near: the
  * buffer fills meanwhile, and a full buffer ends the writing.
  */
-#ifndef NIC_PORT_CONDITIONS_PCAPNG_H
-#define NIC_PORT_CONDITIONS_PCAPNG_H
+#ifndef LIB_NIC_PORT_CONDITIONS_PCAPNG_H
+#define LIB_NIC_PORT_CONDITIONS_PCAPNG_H
 
 #include <stdbool.h>
 #include <stddef.h>

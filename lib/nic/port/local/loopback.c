@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/local/loopback.h"
+#include "lib/nic/port/local/loopback.h"
 
-#include "base/bits.h"
-#include "base/lane.h"
-#include "port/udp/segment.h"
-#include "wire/gid.h"
+#include "lib/nic/port/udp/segment.h"
+#include "proto/base/bits.h"
+#include "proto/base/lane.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * datagram from the queue looks as if it had crossed a wire, ICRC included, so that no port above
  * sees a difference. A capture above records these datagrams once, as received.
  */
-#ifndef NIC_PORT_LOCAL_LOOPBACK_H
-#define NIC_PORT_LOCAL_LOOPBACK_H
+#ifndef LIB_NIC_PORT_LOCAL_LOOPBACK_H
+#define LIB_NIC_PORT_LOCAL_LOOPBACK_H
 
-#include "port/port.h"
+#include "lib/nic/port/port.h"
 
 #define LOOPBACK_GIDS_MAX 32
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/local/multicast.h"
+#include "lib/nic/port/local/multicast.h"
 
-#include "base/bits.h"
-#include "port/port_text.h"
-#include "port/udp/udp_sockets.h"
-#include "wire/gid.h"
+#include "lib/nic/port/port_text.h"
+#include "lib/nic/port/udp/udp_sockets.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,10 +8,10 @@
  * The kernel makes all copies. The port opens no socket: another process joins for the lane and
  * gives the socket.
  */
-#ifndef NIC_PORT_LOCAL_MULTICAST_H
-#define NIC_PORT_LOCAL_MULTICAST_H
+#ifndef LIB_NIC_PORT_LOCAL_MULTICAST_H
+#define LIB_NIC_PORT_LOCAL_MULTICAST_H
 
-#include "port/port.h"
+#include "lib/nic/port/port.h"
 
 #define MULTICAST_GROUPS_MAX 64
 

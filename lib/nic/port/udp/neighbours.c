@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/neighbours.h"
+#include "lib/nic/port/udp/neighbours.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <stddef.h>
 

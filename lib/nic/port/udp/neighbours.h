@@ -10,10 +10,10 @@
  * The UDP sockets own this list. It knows nothing of hosts behind a router: the router is one
  * neighbour. The port makes no call to the kernel about neighbours; `neighbours_ask` does.
  */
-#ifndef NIC_PORT_UDP_NEIGHBOURS_H
-#define NIC_PORT_UDP_NEIGHBOURS_H
+#ifndef LIB_NIC_PORT_UDP_NEIGHBOURS_H
+#define LIB_NIC_PORT_UDP_NEIGHBOURS_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

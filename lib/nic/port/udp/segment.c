@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/segment.h"
+#include "lib/nic/port/udp/segment.h"
 
-#include "base/lane.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
+#include "proto/base/lane.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
 
 #include <assert.h>
 

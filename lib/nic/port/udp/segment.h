@@ -10,10 +10,10 @@
  * A sealed datagram that was not sent must be unsealed before the next offer. The sink gets only
  * sent datagrams; so a capture sees packets as the network does.
  */
-#ifndef NIC_PORT_UDP_SEGMENT_H
-#define NIC_PORT_UDP_SEGMENT_H
+#ifndef LIB_NIC_PORT_UDP_SEGMENT_H
+#define LIB_NIC_PORT_UDP_SEGMENT_H
 
-#include "port/port.h"
+#include "lib/nic/port/port.h"
 
 /*
  * The most datagrams of one UDP_SEGMENT send. The kernel permits 64 segments, and 65,535 bytes less

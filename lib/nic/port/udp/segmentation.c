@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/segmentation.h"
+#include "lib/nic/port/udp/segmentation.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <fcntl.h>
 #include <linux/if_ether.h>

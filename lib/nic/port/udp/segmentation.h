@@ -11,10 +11,10 @@
  * The route to one destination may not support GSO batches (IPsec; on some kernels a device without
  * checksum offload). The port then sends none there for a while, and elsewhere as before.
  */
-#ifndef NIC_PORT_UDP_SEGMENTATION_H
-#define NIC_PORT_UDP_SEGMENTATION_H
+#ifndef LIB_NIC_PORT_UDP_SEGMENTATION_H
+#define LIB_NIC_PORT_UDP_SEGMENTATION_H
 
-#include "base/verbs_types.h"
+#include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
 #include <stdint.h>

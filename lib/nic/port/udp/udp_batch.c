@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_batch.h"
+#include "lib/nic/port/udp/udp_batch.h"
 
-#include "port/udp/udp_errors.h"
-#include "wire/gid.h"
+#include "lib/nic/port/udp/udp_errors.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 

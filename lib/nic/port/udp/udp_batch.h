@@ -6,10 +6,10 @@
  *
  * A batch belongs to one socket; its messages are consecutive GSO batches of the offered datagrams.
  */
-#ifndef NIC_PORT_UDP_UDP_BATCH_H
-#define NIC_PORT_UDP_UDP_BATCH_H
+#ifndef LIB_NIC_PORT_UDP_UDP_BATCH_H
+#define LIB_NIC_PORT_UDP_UDP_BATCH_H
 
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
 #define UDP_BATCH_MESSAGES_MAX 16
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_errors.h"
+#include "lib/nic/port/udp/udp_errors.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>

@@ -9,10 +9,10 @@
  * become a flood of failing calls: between two looks of udp_errors_look() a socket collects
  * UDP_ERRORS_MAX errors, and then none until the next look.
  */
-#ifndef NIC_PORT_UDP_UDP_ERRORS_H
-#define NIC_PORT_UDP_UDP_ERRORS_H
+#ifndef LIB_NIC_PORT_UDP_UDP_ERRORS_H
+#define LIB_NIC_PORT_UDP_UDP_ERRORS_H
 
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
 #define UDP_ERRORS_MAX	   8
 #define UDP_ERRORS_LOOK_NS UINT64_C(100000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_lane_sockets.h"
+#include "lib/nic/port/udp/udp_lane_sockets.h"
 
 #include <unistd.h>
 

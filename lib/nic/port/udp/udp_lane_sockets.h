@@ -8,10 +8,10 @@
  * from one source port. So packets to different lanes go from different send sockets: the
  * destination QPN chooses one (rnic_lane_send_socket()), and a queue pair keeps one source port.
  */
-#ifndef NIC_PORT_UDP_UDP_LANE_SOCKETS_H
-#define NIC_PORT_UDP_UDP_LANE_SOCKETS_H
+#ifndef LIB_NIC_PORT_UDP_UDP_LANE_SOCKETS_H
+#define LIB_NIC_PORT_UDP_UDP_LANE_SOCKETS_H
 
-#include "base/lane.h"
+#include "proto/base/lane.h"
 
 /*
  * Open UDP sockets with the options of udp_socket_set_options(), bound to the GID's address, never

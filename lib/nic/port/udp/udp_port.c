@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_port.h"
+#include "lib/nic/port/udp/udp_port.h"
 
-#include "port/port_text.h"
+#include "lib/nic/port/port_text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The UDP port in its two kinds. Both behave alike (tests/unit/port/test_udp_ports.c runs over
+ * The UDP port in its two kinds. Both behave alike (tests/unit/lib/nic/port/test_udp_ports.c runs over
  * both). One and the same thread must open, use and close a port.
  *
  * Each port has one descriptor to poll, for reading only: it also becomes readable when a full
@@ -8,10 +8,10 @@
  * may leave source_port and hop_limit at 0; these become the socket's port and
  * SEGMENT_HOP_LIMIT_DEFAULT.
  */
-#ifndef NIC_PORT_UDP_UDP_PORT_H
-#define NIC_PORT_UDP_UDP_PORT_H
+#ifndef LIB_NIC_PORT_UDP_UDP_PORT_H
+#define LIB_NIC_PORT_UDP_UDP_PORT_H
 
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
 enum udp_port_kind { UDP_PORT_AUTO, UDP_PORT_URING, UDP_PORT_SOCKET };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/port_text.h"
-#include "port/udp/udp_batch.h"
-#include "port/udp/udp_errors.h"
-#include "port/udp/udp_port.h"
+#include "lib/nic/port/port_text.h"
+#include "lib/nic/port/udp/udp_batch.h"
+#include "lib/nic/port/udp/udp_errors.h"
+#include "lib/nic/port/udp/udp_port.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
-#include "base/bits.h"
-#include "port/port_text.h"
-#include "wire/gid.h"
+#include "lib/nic/port/port_text.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -11,14 +11,14 @@
  * (udp_lane_sockets.h). While open, a port calls setsockopt for UDP_GRO, IP_RECVERR and
  * IPV6_RECVERR only.
  */
-#ifndef NIC_PORT_UDP_UDP_SOCKETS_H
-#define NIC_PORT_UDP_UDP_SOCKETS_H
+#ifndef LIB_NIC_PORT_UDP_UDP_SOCKETS_H
+#define LIB_NIC_PORT_UDP_UDP_SOCKETS_H
 
-#include "port/udp/neighbours.h"
-#include "port/port.h"
-#include "port/udp/segment.h"
-#include "port/udp/segmentation.h"
-#include "port/udp/udp_lane_sockets.h"
+#include "lib/nic/port/port.h"
+#include "lib/nic/port/udp/neighbours.h"
+#include "lib/nic/port/udp/segment.h"
+#include "lib/nic/port/udp/segmentation.h"
+#include "lib/nic/port/udp/udp_lane_sockets.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

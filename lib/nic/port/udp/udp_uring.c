@@ -8,12 +8,12 @@
  * Sends by sendmmsg(2): a chain of linked requests needs one system call too, and the ring's own
  * work for each request on top.
  */
-#include "port/port_text.h"
-#include "port/udp/udp_batch.h"
-#include "port/udp/udp_errors.h"
-#include "port/udp/udp_port.h"
+#include "lib/nic/port/port_text.h"
+#include "lib/nic/port/udp/udp_batch.h"
+#include "lib/nic/port/udp/udp_errors.h"
+#include "lib/nic/port/udp/udp_port.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>

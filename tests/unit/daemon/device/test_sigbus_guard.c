@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages that cannot be had are stood in for by mappings of a file that has become too short. */
-#include "device/sigbus_guard.h"
+#include "daemon/device/sigbus_guard.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "device/session/session.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/wake_timer.h"
+#include "lib/wait/wake_timer.h"
 
-#include "base/clock.h"
-#include "base/time_units.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/yield_backoff.h"
-#include "unit_test.h"
+#include "lib/wait/yield_backoff.h"
+#include "tests/unit/unit_test.h"
 
 static void test_it_is_returned_at_first(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/lane.h"
-#include "unit_test.h"
+#include "proto/base/lane.h"
+#include "tests/unit/unit_test.h"
 
 static void test_lanes(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/operation.h"
-#include "unit_test.h"
-#include "wire/opcode.h"
+#include "proto/base/operation.h"
+#include "proto/wire/opcode.h"
+#include "tests/unit/unit_test.h"
 
 #define WORD RNIC_ATOMIC_WORD_BYTES
 
@@ -12,7 +12,7 @@ static const struct {
 } opcodes[] = {
 #define RNIC_WR(opcode_, ...)	    {#opcode_, RNIC_WR_##opcode_},
 #define RNIC_WR_LOCAL(opcode_, ...) {#opcode_, RNIC_WR_##opcode_},
-#include "base/operations.def"
+#include "proto/base/operations.def"
 };
 
 static bool has_row(uint8_t opcode)
@@ -123,7 +123,7 @@ static void test_rows_agree_with_their_packets(void **state)
 	}
 }
 
-/* No two requests of one packet have an opcode in common, nor with a row of wire/opcode.c. */
+/* No two requests of one packet have an opcode in common, nor with a row of opcode.c. */
 static void test_opcodes_are_their_own(void **state)
 {
 	static const struct {
@@ -131,7 +131,7 @@ static void test_opcodes_are_their_own(void **state)
 		uint8_t opcode;
 	} requests[] = {
 #define RNIC_REQUEST_OPCODE(operation_, opcode_, ...) {RNIC_OPERATION_##operation_, opcode_},
-#include "base/operations.def"
+#include "proto/base/operations.def"
 	};
 	unsigned rows = 0;
 
@@ -145,7 +145,7 @@ static void test_opcodes_are_their_own(void **state)
 	}
 	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++)
 		rows += rnic_opcode_row((uint8_t)opcode)->operation != RNIC_OPERATION_NONE;
-	/* RC and XRC: 20 in wire/opcode.c; then UC, UD and the congestion notification. */
+	/* RC and XRC: 20 in opcode.c; then UC, UD and the congestion notification. */
 	assert_int_equal(rows, 2 * (20 + sizeof(requests) / sizeof(requests[0])) + 12 + 2 + 1);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/ctl_check.h"
-#include "ctl/ctl_message.h"
+#include "proto/ctl/ctl_check.h"
+#include "proto/ctl/ctl_message.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 struct message {
 	struct rnic_ctl_header header;

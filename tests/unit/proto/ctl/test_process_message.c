@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/process_message.h"
+#include "proto/ctl/process_message.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 struct message {
 	struct rnic_process_header header;

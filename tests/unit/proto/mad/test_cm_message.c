@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The field table as a whole: nothing overlaps, nothing is lost, and garbage is refused. */
-#include "mad/cm_message.h"
+#include "proto/mad/cm_message.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define DATA_BITS (8 * RNIC_MAD_DATA_BYTES)
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Linux' messages on queue pair 1 decode, mean what tshark says, and encode byte for byte. */
-#include "pcap_reader.h"
+#include "tests/unit/proto/wire/pcap_reader.h"
 
-#include "base/bits.h"
-#include "mad/cm_message.h"
-#include "mad/ip_cm.h"
-#include "wire/gid.h"
-#include "wire/ip_header.h"
-#include "wire/packet.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/mad/cm_message.h"
+#include "proto/mad/ip_cm.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/ip_header.h"
+#include "proto/wire/packet.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "mad/ip_cm.h"
+#include "proto/mad/ip_cm.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 static const uint8_t ipv4_bytes[RNIC_IP_CM_BYTES] = {
 	0, 0x40, 0xb6, 0x07, [16] = 192, 0, 2, 2, [32] = 192, 0, 2, 3,

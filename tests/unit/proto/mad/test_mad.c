@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "mad/mad.h"
-#include "unit_test.h"
+#include "proto/mad/mad.h"
+#include "tests/unit/unit_test.h"
 
 static void test_every_field_has_its_bytes(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm/cqe.h"
-#include "shm/wqe.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/wqe.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 static void test_plans(void **state)
 {

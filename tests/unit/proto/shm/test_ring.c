@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm/ring.h"
+#include "proto/shm/ring.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <pthread.h>

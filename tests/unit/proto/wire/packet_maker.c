@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "packet_maker.h"
+#include "tests/unit/proto/wire/packet_maker.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <string.h>
 

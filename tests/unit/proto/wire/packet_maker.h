@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Random but valid packets, the same for the same seed. */
-#ifndef RNIC_TESTS_PACKET_MAKER_H
-#define RNIC_TESTS_PACKET_MAKER_H
+#ifndef TESTS_UNIT_PROTO_WIRE_PACKET_MAKER_H
+#define TESTS_UNIT_PROTO_WIRE_PACKET_MAKER_H
 
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
 /* `state` is any number but 0. */
 uint64_t maker_random(uint64_t *state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "pcap_reader.h"
-#include "unit_test.h"
+#include "tests/unit/proto/wire/pcap_reader.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

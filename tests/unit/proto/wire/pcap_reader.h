@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the golden captures: classic pcap, little-endian, Ethernet. Anything else fails the test.
  */
-#ifndef RNIC_TESTS_PCAP_READER_H
-#define RNIC_TESTS_PCAP_READER_H
+#ifndef TESTS_UNIT_PROTO_WIRE_PCAP_READER_H
+#define TESTS_UNIT_PROTO_WIRE_PCAP_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 

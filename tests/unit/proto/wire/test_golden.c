@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Packets of Linux rxe decode, encode again byte for byte, and have the ICRC that we compute. */
-#include "pcap_reader.h"
+#include "tests/unit/proto/wire/pcap_reader.h"
 
-#include "base/bits.h"
-#include "wire/icrc.h"
-#include "wire/ip_header.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/ip_header.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

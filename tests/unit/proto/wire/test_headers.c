@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each header against bytes written out by hand. */
-#include "wire/headers.h"
-#include "unit_test.h"
+#include "proto/wire/headers.h"
+#include "tests/unit/unit_test.h"
 
 static void test_bth(void **state)
 {

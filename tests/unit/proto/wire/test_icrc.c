@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/icrc.h"
+#include "proto/wire/icrc.h"
 
-#include "base/bits.h"
-#include "packet_maker.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/proto/wire/packet_maker.h"
+#include "tests/unit/unit_test.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/ip_header.h"
+#include "proto/wire/ip_header.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 static const uint8_t payload[16] = {0x04, 0x00, 0xff, 0xff, 0, 0, 0, 0x11,
 				    0x80, 0,	0,    1,    1, 2, 3, 4};

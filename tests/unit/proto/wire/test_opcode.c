@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/opcode.h"
+#include "proto/wire/opcode.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 /* The lengths are sums of the header sizes in IBTA 1.4, 9.2 and 9.3, spelled out. */
 static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/packet.h"
+#include "proto/wire/packet.h"
 
-#include "packet_maker.h"
-#include "unit_test.h"
+#include "tests/unit/proto/wire/packet_maker.h"
+#include "tests/unit/unit_test.h"
 
 #define ROUNDS 200
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/psn.h"
+#include "proto/wire/psn.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 static void test_distance(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire/timeout.h"
+#include "proto/wire/timeout.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 static void test_ack_timeout(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lab_text.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/lab_text.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric_printer.h"
+#include "tools/rnicctl/metric_printer.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 static const struct rnic_show_counter counters[] = {
 	{"sent_bytes", UINT64_MAX},   {"of_a_later_daemon", 5}, {"fault drop=1%", 2},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "row_kinds.h"
+#include "tools/rnicctl/row_kinds.h"
 
-#include "ctl/ctl_message.h"
-#include "unit_test.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/unit/unit_test.h"
 
 /* The text of these rows, to be freed. */
 static char *text_of(uint32_t kind, const void *rows, size_t count)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order the machine's sockets are asked; tests/interop/host/machine_socket.sh asks them.
  */
-#include "admin/machine_socket.h"
+#include "tools/support/machine_socket.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

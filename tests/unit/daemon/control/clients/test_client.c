@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/client.h"
+#include "daemon/control/clients/client.h"
 
-#include "client/control_limits.h"
-#include "client_fixture.h"
-#include "unit_test.h"
+#include "daemon/control/clients/control_limits.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/costly_users.h"
+#include "daemon/control/clients/throttled_users.h"
 
-#include "base/time_units.h"
-#include "unit_test.h"
+#include "proto/base/time_units.h"
+#include "tests/unit/unit_test.h"
 
 #define SECONDS(n) ((uint64_t)(n)*RNIC_NS_PER_SECOND)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "wire/gid.h"
-#include "wire/packet.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/packet.h"
 
 static bool note_event(void *context, const struct cm_event *event)
 {

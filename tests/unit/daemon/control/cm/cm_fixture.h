@@ -3,16 +3,16 @@
  * One connection manager with a hand-written peer. The fixture exchanges datagrams with the manager
  * and keeps the manager's events. Anything unexpected fails the test.
  */
-#ifndef TESTS_UNIT_CM_FIXTURE_H
-#define TESTS_UNIT_CM_FIXTURE_H
+#ifndef TESTS_UNIT_DAEMON_CONTROL_CM_CM_FIXTURE_H
+#define TESTS_UNIT_DAEMON_CONTROL_CM_CM_FIXTURE_H
 
-#include "base/bits.h"
-#include "base/prng.h"
-#include "cm/cm.h"
-#include "cm/cm_connection.h"
-#include "mad/cm_message.h"
-#include "mad/ip_cm.h"
-#include "unit_test.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm/cm_connection.h"
+#include "lib/nic/base/prng.h"
+#include "proto/base/bits.h"
+#include "proto/mad/cm_message.h"
+#include "proto/mad/ip_cm.h"
+#include "tests/unit/unit_test.h"
 
 #define FIXTURE_EVENTS	     64
 #define FIXTURE_PORT	     7174

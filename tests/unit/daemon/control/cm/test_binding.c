@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "cm/cm_state.h"
-#include "wire/gid.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/wire/gid.h"
 
 #include <errno.h>
 

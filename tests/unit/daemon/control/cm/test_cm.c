@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection manager on the wire: its datagrams, and the datagrams that it refuses. */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "base/be.h"
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "pcap_reader.h"
-#include "wire/gid.h"
-#include "wire/headers.h"
-#include "wire/icrc.h"
-#include "wire/ip_header.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/headers.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/ip_header.h"
+#include "tests/unit/proto/wire/pcap_reader.h"
 
 #include <stdio.h>
 

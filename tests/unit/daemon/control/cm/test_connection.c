@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of connections, their timeouts, and the events that their holder gets. */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "base/bits.h"
+#include "proto/base/bits.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * Every message and every call of the holder, in every state: the outcome of each row happens, and
  * nothing else.
  */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
 #include <errno.h>
 

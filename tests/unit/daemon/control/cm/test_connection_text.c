@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
 static void expect_waiting(enum connection_state state, bool is_active, const char *expected)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm/peer_table.h"
+#include "daemon/control/cm/peer_table.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #define NODES 10000
 

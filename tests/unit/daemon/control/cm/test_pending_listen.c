@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "cm/cm_limits.h"
+#include "daemon/control/cm/cm_limits.h"
 
 #define WAIT_NS (100 * MS)
 

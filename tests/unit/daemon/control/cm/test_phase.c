@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The phase that the holder's program sees in each state. */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
 static void expect_phase(enum connection_state state, bool is_active, enum cm_phase expected)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of strangers: the manager refuses them with a reason, forgets them, or offers them. */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
 static void test_what_the_holder_learns(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
 #include <errno.h>
 

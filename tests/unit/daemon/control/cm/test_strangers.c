@@ -3,10 +3,10 @@
  * Strangers on the peer's host. They know addresses, identifiers and QPNs, but send from another
  * UDP port than the peer.
  */
-#include "cm_fixture.h"
+#include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "cm/cm_state.h"
-#include "wire/packet.h"
+#include "daemon/control/cm/cm_state.h"
+#include "proto/wire/packet.h"
 
 #define STRANGER_PORT 40000
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cm_ids/cm_address.h"
+#include "daemon/control/cm_ids/cm_address.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The daemon's end of an event channel; the test is the client. */
-#include "cm_ids/cm_channel.h"
-#include "unit_test.h"
+#include "daemon/control/cm_ids/cm_channel.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <signal.h>

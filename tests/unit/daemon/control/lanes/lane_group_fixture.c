@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lane_group_fixture.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
 
-#include "port/udp/udp_sockets.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_sockets.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <grp.h>
 #include <netinet/udp.h>

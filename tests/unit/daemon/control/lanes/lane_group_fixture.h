@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of the tests of lanes: groups at addresses of this test run, datagrams to lanes. */
-#ifndef RNIC_TESTS_LANE_GROUP_FIXTURE_H
-#define RNIC_TESTS_LANE_GROUP_FIXTURE_H
+#ifndef TESTS_UNIT_DAEMON_CONTROL_LANES_LANE_GROUP_FIXTURE_H
+#define TESTS_UNIT_DAEMON_CONTROL_LANES_LANE_GROUP_FIXTURE_H
 
-#include "lanes/lane_group.h"
+#include "daemon/control/lanes/lane_group.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

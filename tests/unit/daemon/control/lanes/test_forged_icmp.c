@@ -3,15 +3,15 @@
  * Two hosts, made of network namespaces and a veth. The host B forges the ICMP message that a
  * router sends when a packet is too big, and the host A must go on as before. Needs root.
  */
-#include "lanes/lane_group.h"
+#include "daemon/control/lanes/lane_group.h"
 
-#include "base/bits.h"
-#include "lane_group_fixture.h"
-#include "port_fixture.h"
-#include "port/udp/udp_port.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <netinet/icmp6.h>

@@ -3,12 +3,12 @@
  * What the kernel makes of batches between two hosts: two network namespaces and a veth. The host A
  * sends, the host B has a group. Needs root.
  */
-#include "lanes/lane_group.h"
+#include "daemon/control/lanes/lane_group.h"
 
-#include "lane_group_fixture.h"
-#include "port_fixture.h"
-#include "port/udp/udp_sockets.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_sockets.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_group.h"
+#include "daemon/control/lanes/lane_group.h"
 
-#include "lane_group_fixture.h"
-#include "port_fixture.h"
-#include "port/udp/udp_sockets.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_sockets.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_groups.h"
+#include "daemon/control/lanes/lane_groups.h"
 
-#include "lane_group_fixture.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_table.h"
+#include "daemon/control/lanes/lane_table.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 static char text[PORT_TEXT_BYTES];
 

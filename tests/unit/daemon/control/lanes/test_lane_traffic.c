@@ -4,12 +4,12 @@
  * holder: each datagram ends up in its lane, exactly once. A sender in a thread of its own keeps
  * few datagrams under way in each lane, so that no buffer overflows.
  */
-#include "lanes/lane_group.h"
-#include "lanes/lane_table.h"
+#include "daemon/control/lanes/lane_group.h"
+#include "daemon/control/lanes/lane_table.h"
 
-#include "lane_group_fixture.h"
-#include "port_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/daemon/control/lanes/lane_group_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/sock_diag.h>
 #include <pthread.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "lanes/lane_zero.h"
+#include "daemon/control/lanes/lane_zero.h"
 
-#include "base/bits.h"
-#include "base/lane.h"
-#include "lanes/lane_groups.h"
-#include "port/udp/segment.h"
-#include "path/port_stack.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "daemon/control/lanes/lane_groups.h"
+#include "lib/nic/path/port_stack.h"
+#include "lib/nic/port/udp/segment.h"
+#include "proto/base/bits.h"
+#include "proto/base/lane.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The fence around the control plane: what it refuses, and what still works. */
-#include "control/call_fence.h"
+#include "daemon/control/main/call_fence.h"
 
-#include "devices/device_launch.h"
-#include "unit_test.h"
+#include "daemon/control/supervisor/device_launch.h"
+#include "tests/unit/unit_test.h"
 
 #include <sched.h>
 #include <signal.h>

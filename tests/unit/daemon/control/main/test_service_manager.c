@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/service_manager.h"
-#include "unit_test.h"
+#include "daemon/control/main/service_manager.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

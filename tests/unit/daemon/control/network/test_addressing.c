@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/addressing.h"
+#include "daemon/control/network/addressing.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "network/netdev_state.h"
+#include "daemon/control/network/netdev_state.h"
 
-#include "base/bits.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static struct netlink_fact link_fact(uint32_t netdev_index, bool is_running, uint32_t mtu_bytes)
 {

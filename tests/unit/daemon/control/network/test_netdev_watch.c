@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Against this machine's loopback interface, which is not changed: the interop tests do that. */
-#include "network/netdev_watch.h"
+#include "daemon/control/network/netdev_watch.h"
 
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <net/if.h>

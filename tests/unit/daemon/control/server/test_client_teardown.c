@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/client_teardown.h"
-#include "common/client_limits.h"
+#include "daemon/control/server/client_teardown.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/prng.h"
-#include "cm/cm.h"
-#include "cm_ids/cm_identifier.h"
-#include "cm_ids/ctl_cm_handlers.h"
-#include "common/ctl_call.h"
-#include "devices/device_child.h"
-#include "unit_test.h"
+#include "daemon/control/cm/cm.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/shared/served_peer/ctl_call.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <sys/socket.h>

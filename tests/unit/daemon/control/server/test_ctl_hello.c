@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* HELLO and SHOW, which need device processes; the test plays the device process and the client. */
-#include "control/client_teardown.h"
-#include "control/ctl_dispatch.h"
-#include "control/troubles.h"
+#include "daemon/control/server/client_teardown.h"
+#include "daemon/control/server/ctl_dispatch.h"
+#include "daemon/control/server/troubles.h"
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "common/client_limits.h"
-#include "common/request_turn.h"
-#include "ctl/ctl_message.h"
-#include "device_fixture.h"
-#include "unit_test.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "daemon/shared/served_peer/request_turn.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <signal.h>
 #include <stdio.h>

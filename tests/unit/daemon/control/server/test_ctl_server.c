@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/ctl_server.h"
-#include "control/ctl_dispatch.h"
-#include "common/request_limits.h"
-#include "common/request_turn.h"
+#include "daemon/control/server/ctl_dispatch.h"
+#include "daemon/control/server/ctl_server.h"
+#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_turn.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/clock.h"
-#include "base/time_units.h"
-#include "ctl/ctl_message.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <sched.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Root, root in a container, and others, as the control plane takes them. */
-#include "control/peer_user.h"
+#include "daemon/control/server/peer_user.h"
 
-#include "base/capabilities.h"
-#include "unit_test.h"
+#include "daemon/shared/base/capabilities.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/capability.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Directories where the socket of root is safe, and others. */
-#include "control/socket_directory.h"
+#include "daemon/control/server/socket_directory.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/socket_path.h"
+#include "daemon/control/server/socket_path.h"
 
-#include "base/identity.h"
-#include "unit_test.h"
+#include "daemon/shared/base/identity.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

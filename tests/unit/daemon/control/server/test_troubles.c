@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/troubles.h"
+#include "daemon/control/server/troubles.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/bits.h"
-#include "engine/reliability/peer_window.h"
-#include "engine/verbs/qp.h"
-#include "cm_ids/cm_identifier.h"
-#include "device/queues/qp_trouble.h"
-#include "device/queues/session_queues.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/device/queues/qp_trouble.h"
+#include "daemon/device/queues/session_queues.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 /* The engine's and the session's objects as far as troubles look at them. */
 struct fixture {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device_fixture.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
 
-#include "base/clock.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "tests/unit/unit_test.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,11 +3,11 @@
  * A device set over a host of the test. Its device processes are children that do nothing; the test
  * holds their ends of the links and speaks for them.
  */
-#ifndef RNIC_TESTS_DEVICE_FIXTURE_H
-#define RNIC_TESTS_DEVICE_FIXTURE_H
+#ifndef TESTS_UNIT_DAEMON_CONTROL_SUPERVISOR_DEVICE_FIXTURE_H
+#define TESTS_UNIT_DAEMON_CONTROL_SUPERVISOR_DEVICE_FIXTURE_H
 
-#include "common/process_link.h"
-#include "devices/device_set.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/link/process_link.h"
 
 #define FIXTURE_UID	 1000u
 #define FIXTURE_SECOND	 UINT64_C(1000000000)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The log goes to standard error, which is a file of the test here. */
-#include "devices/child_log.h"
+#include "daemon/control/supervisor/child_log.h"
 
-#include "base/log.h"
-#include "unit_test.h"
+#include "daemon/shared/base/log.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>

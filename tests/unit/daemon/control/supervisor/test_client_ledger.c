@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The ends of clients, as the control plane and a device process tell each other of them. */
-#include "devices/held_clients.h"
+#include "daemon/control/supervisor/client_ledger.h"
 
-#include "device_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
  * A START that cannot be sent, and what an ended device process leaves. The linker puts functions
  * of this file before those of the C library.
  */
-#include "device_fixture.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <poll.h>

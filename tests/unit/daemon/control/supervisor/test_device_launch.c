@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The program started here is a shell, which finds the link as a descriptor of its own. */
-#include "devices/device_launch.h"
+#include "daemon/control/supervisor/device_launch.h"
 
-#include "common/process_link.h"
-#include "unit_test.h"
+#include "daemon/shared/link/process_link.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/device_link.h"
+#include "daemon/control/supervisor/device_link.h"
 
-#include "device_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that are their own device processes: the control plane neither kills nor reaps them. */
-#include "device_fixture.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device_fixture.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
 
-#include "devices/device_rows.h"
-#include "unit_test.h"
+#include "daemon/control/supervisor/device_rows.h"
+#include "tests/unit/unit_test.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "device_fixture.h"
+#include "tests/unit/daemon/control/supervisor/device_fixture.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "lingering_socket.h"
-#include "unit_test.h"
+#include "daemon/shared/base/log.h"
+#include "lib/wait/clock.h"
+#include "tests/hostile/lingering_socket.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

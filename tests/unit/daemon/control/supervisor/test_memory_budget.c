@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/memory_budget.h"
+#include "daemon/control/supervisor/memory_budget.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

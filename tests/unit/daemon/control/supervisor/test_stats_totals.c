@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "devices/card_totals.h"
+#include "daemon/control/supervisor/stats_totals.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/device_view.h"
-#include "unit_test.h"
+#include "daemon/control/view/device_view.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

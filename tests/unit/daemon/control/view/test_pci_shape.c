@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/pci_shape.h"
-#include "unit_test.h"
+#include "daemon/control/view/pci_shape.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_content.h"
+#include "daemon/control/view/view_content.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_tree.h"
-#include "unit_test.h"
+#include "daemon/control/view/view_tree.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The filter of system calls: what it lets through, and what it kills for. */
-#include "device/process/call_filter.h"
+#include "daemon/device/host_process/call_filter.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_device_half.h"
+#include "tests/unit/daemon/device/host_program/fake_device.h"
 
-#include "device/device_half.h"
-#include "device/process/card_writer.h"
-#include "device/process/link_client.h"
+#include "daemon/device/device.h"
+#include "daemon/device/link/link_client.h"
+#include "daemon/device/link/stats_writer.h"
 
 struct fake_device_half fake_device_half;
 

@@ -3,8 +3,8 @@
  * A device half without objects, for tests of the turns that threads take: each turn leaves the
  * next deadline, and may do what the test says.
  */
-#ifndef FAKE_DEVICE_HALF_H
-#define FAKE_DEVICE_HALF_H
+#ifndef TESTS_UNIT_DAEMON_DEVICE_HOST_PROGRAM_FAKE_DEVICE_H
+#define TESTS_UNIT_DAEMON_DEVICE_HOST_PROGRAM_FAKE_DEVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

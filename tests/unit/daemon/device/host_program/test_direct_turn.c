@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a turn of the program does, and how long the device's thread sleeps meanwhile. */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/clock.h"
-#include "fake_device_half.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "tests/unit/daemon/device/host_program/fake_device.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>

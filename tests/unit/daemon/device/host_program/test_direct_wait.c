@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Who takes the turns, and when a sleeping thread wakes for the next one. */
-#include "device/direct/direct_turn.h"
+#include "daemon/device/host_program/direct_turn.h"
 
-#include "base/clock.h"
-#include "fake_device_half.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "tests/unit/daemon/device/host_program/fake_device.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

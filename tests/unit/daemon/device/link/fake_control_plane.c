@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_control_plane.h"
+#include "tests/unit/daemon/device/link/fake_control_plane.h"
 
-#include "base/log.h"
-#include "common/poll_mode.h"
-#include "unit_test.h"
+#include "daemon/shared/base/log.h"
+#include "daemon/shared/base/poll_mode.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

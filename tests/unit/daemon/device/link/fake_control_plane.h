@@ -4,11 +4,11 @@
  * with the process link as descriptor 3, and speaks for the control plane and for clients. Each
  * wait for the program ends after FAKE_WAIT_MS with a failed assertion.
  */
-#ifndef FAKE_CONTROL_PLANE_H
-#define FAKE_CONTROL_PLANE_H
+#ifndef TESTS_UNIT_DAEMON_DEVICE_LINK_FAKE_CONTROL_PLANE_H
+#define TESTS_UNIT_DAEMON_DEVICE_LINK_FAKE_CONTROL_PLANE_H
 
-#include "common/process_link.h"
-#include "port/udp/udp_port.h"
+#include "daemon/shared/link/process_link.h"
+#include "lib/nic/port/udp/udp_port.h"
 
 #include <stdbool.h>
 #include <stdint.h>

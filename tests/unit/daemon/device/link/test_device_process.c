@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The real program rnicd-device, with both kinds of port, under a fake control plane. */
-#include "fake_control_plane.h"
+#include "tests/unit/daemon/device/link/fake_control_plane.h"
 
-#include "base/log.h"
-#include "unit_test.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "wire/opcode.h"
-#include "wire/packet.h"
+#include "daemon/shared/base/log.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/opcode.h"
+#include "proto/wire/packet.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/process/group_joins.h"
+#include "daemon/device/link/group_joins.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* When the card of a device is written anew. */
-#include "device/process/card_writer.h"
+#include "daemon/device/link/stats_writer.h"
 
-#include "device/device_half.h"
-#include "unit_test.h"
+#include "daemon/device/device.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

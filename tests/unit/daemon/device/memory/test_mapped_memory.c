@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/memory/mapped_memory.h"
-#include "unit_test.h"
+#include "daemon/device/memory/mapped_memory.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <pthread.h>

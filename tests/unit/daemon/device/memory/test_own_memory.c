@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A guard of the test stands for that of the process, which has tests of its own. */
-#include "device/memory/own_memory.h"
+#include "daemon/device/memory/own_memory.h"
 
-#include "guard/guard.h"
-#include "unit_test.h"
+#include "lib/dropin/guard/guard.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

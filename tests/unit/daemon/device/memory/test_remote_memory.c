@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A child process lends its memory. All tests run once for each way of reaching it. */
-#include "device/memory/remote_memory.h"
-#include "unit_test.h"
+#include "daemon/device/memory/remote_memory.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

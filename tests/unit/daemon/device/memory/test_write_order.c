@@ -7,9 +7,9 @@
  * which lies where its destination lies modulo 16. RNIC_TEST_LONG in the environment makes 10^6
  * rounds of each case.
  */
-#include "device/memory/mapped_memory.h"
-#include "device/memory/remote_memory.h"
-#include "unit_test.h"
+#include "daemon/device/memory/mapped_memory.h"
+#include "daemon/device/memory/remote_memory.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <sched.h>

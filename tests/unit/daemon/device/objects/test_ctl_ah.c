@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
-#include "device/objects/object_requests.h"
-#include "device/objects/object_limits.h"
-#include "engine/engine_limits.h"
+#include "daemon/device/objects/object_limits.h"
+#include "daemon/device/objects/object_requests.h"
+#include "lib/nic/engine/engine_limits.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "device/session/session.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "shm/ring.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/shm/ring.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

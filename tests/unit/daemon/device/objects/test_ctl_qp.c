@@ -4,20 +4,20 @@
  * steps: both, the first one alone, or none. MODIFY_QP from SQE to RTS, with one send in the ring,
  * and with more than the engine holds.
  */
-#include "device/objects/object_requests.h"
+#include "daemon/device/objects/object_requests.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "engine/progress/qp_error.h"
-#include "engine/verbs/qp.h"
-#include "device/objects/session_objects.h"
-#include "device/queues/wqe_fetch.h"
-#include "device/session/session.h"
-#include "shm/ring.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/device/session/session.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/shm/ring.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/objects/object_limits.h"
-#include "device/queues/cqe_delivery.h"
+#include "daemon/device/objects/object_limits.h"
+#include "daemon/device/queues/cqe_delivery.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "device/queues/queue_limits.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "device/objects/object_requests.h"
-#include "device/session/session.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "shm/cqe.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/queues/queue_limits.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/shm/cqe.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

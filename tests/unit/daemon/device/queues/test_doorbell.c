@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/doorbell.h"
-#include "device/queues/queue_limits.h"
+#include "daemon/device/queues/doorbell.h"
+#include "daemon/device/queues/queue_limits.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "ctl/ctl_message.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

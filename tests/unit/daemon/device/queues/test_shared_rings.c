@@ -2,26 +2,26 @@
 /*
  * The library's half of the rings and the daemon's, each in threads of its own, over the same
  * memory. The queue pairs are in ERR, so that each WQE comes back as a CQE without a network. All
- * words of shm/region.h take part, and each side sleeps until the other one wakes it.
+ * words of region.h take part, and each side sleeps until the other one wakes it.
  *
  * Both halves use one mapping. So a thread sanitizer, which knows memory by its address, sees both.
  */
-#include "device/queues/wqe_fetch.h"
+#include "daemon/device/queues/wqe_fetch.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/prng.h"
-#include "common/client_limits.h"
-#include "device/objects/object_requests.h"
-#include "device/queues/queue_limits.h"
-#include "device/queues/session_queues.h"
-#include "device/session_turn.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "native/rnic_objects.h"
-#include "native/rnic_post.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/queues/queue_limits.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session_turn.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/rnic_post.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -108,7 +108,7 @@ static void create_cq(struct rings *r)
 	rnic_spinlock_init(&r->cq.lock);
 }
 
-/* The library's half of a queue pair, as lib/native/rnic_qp.c makes it. */
+/* The library's half of a queue pair, as lib/client/native/rnic_qp.c makes it. */
 static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp *device_qp)
 {
 	struct rnic_qp_control *control =
@@ -234,7 +234,7 @@ static int tear_down(void **state)
 
 /* --- the threads ------------------------------------------------------------------------------ */
 
-/* The device half's loop (device/process/device_loop.c). Not NULL: it slept too long. */
+/* The device half's loop (device_loop.c). Not NULL: it slept too long. */
 static void *run_device(void *argument)
 {
 	struct rings *r = argument;

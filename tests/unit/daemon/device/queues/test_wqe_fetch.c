@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/wqe_fetch.h"
+#include "daemon/device/queues/wqe_fetch.h"
 
-#include "engine/objects/recv_queue.h"
-#include "unit_test.h"
+#include "lib/nic/engine/objects/recv_queue.h"
+#include "tests/unit/unit_test.h"
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 16,

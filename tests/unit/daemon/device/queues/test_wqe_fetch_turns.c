@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/queues/wqe_fetch.h"
-#include "common/client_limits.h"
-#include "device/queues/queue_limits.h"
-#include "engine/engine_limits.h"
+#include "daemon/device/queues/queue_limits.h"
+#include "daemon/device/queues/wqe_fetch.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "lib/nic/engine/engine_limits.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "device/objects/object_requests.h"
-#include "device/session/session.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <unistd.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/connection_teardown.h"
-#include "common/client_limits.h"
+#include "daemon/device/requests/connection_teardown.h"
+#include "daemon/shared/quota/client_limits.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "engine/engine.h"
-#include "device/objects/object_requests.h"
-#include "device/objects/session_objects.h"
-#include "device/queues/session_queues.h"
-#include "device/session/session_set.h"
-#include "device/session_turn.h"
-#include "unit_test.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/session/session_set.h"
+#include "daemon/device/session_turn.h"
+#include "lib/nic/engine/engine.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <sys/mman.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/requests/device_requests.h"
-#include "common/request_limits.h"
-#include "common/request_server.h"
+#include "daemon/device/requests/device_requests.h"
+#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_server.h"
 
-#include "client_fixture.h"
-#include "common/show_rows.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "base/clock.h"
-#include "base/time_units.h"
-#include "ctl/ctl_message.h"
-#include "unit_test.h"
+#include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_message.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "control/client_teardown.h"
-#include "control/ctl_dispatch.h"
-#include "control/troubles.h"
-#include "base/bits.h"
-#include "device/objects/object_requests.h"
-#include "device/queues/session_queues.h"
-#include "device/requests/connection_teardown.h"
-#include "device/requests/device_requests.h"
-#include "device/session_turn.h"
-#include "device/sigbus_guard.h"
-#include "unit_test.h"
+#include "daemon/control/server/client_teardown.h"
+#include "daemon/control/server/ctl_dispatch.h"
+#include "daemon/control/server/troubles.h"
+#include "daemon/device/objects/object_requests.h"
+#include "daemon/device/queues/session_queues.h"
+#include "daemon/device/requests/connection_teardown.h"
+#include "daemon/device/requests/device_requests.h"
+#include "daemon/device/session_turn.h"
+#include "daemon/device/sigbus_guard.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Both halves of the daemon without network, and clients, which the tests play themselves. */
-#ifndef TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
-#define TESTS_UNIT_SESSION_CLIENT_FIXTURE_H
+#ifndef TESTS_UNIT_DAEMON_DEVICE_SESSION_CLIENT_FIXTURE_H
+#define TESTS_UNIT_DAEMON_DEVICE_SESSION_CLIENT_FIXTURE_H
 
-#include "client/client.h"
-#include "client/client_set.h"
-#include "device/device_half.h"
-#include "device/device_state.h"
-#include "device/requests/device_connection.h"
-#include "device/session/session.h"
-#include "devices/device_set.h"
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/device/device.h"
+#include "daemon/device/device_state.h"
+#include "daemon/device/requests/device_connection.h"
+#include "daemon/device/session/session.h"
 
 #include <sys/types.h>
 

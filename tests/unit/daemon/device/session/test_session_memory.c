@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Large mappings take long to be undone: not in the thread that serves clients. */
-#include "common/quota.h"
+#include "daemon/shared/quota/quota.h"
 
-#include "client_fixture.h"
-#include "device/session/session.h"
-#include "device/session/session_set.h"
-#include "unit_test.h"
+#include "daemon/device/session/session.h"
+#include "daemon/device/session/session_set.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Capabilities given up, by a process of root that ends afterwards, and by one of any user. */
-#include "base/capabilities.h"
-#include "unit_test.h"
+#include "daemon/shared/base/capabilities.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/capability.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/deferred_close.h"
+#include "daemon/shared/base/deferred_close.h"
 
-#include "lingering_socket.h"
-#include "unit_test.h"
+#include "tests/hostile/lingering_socket.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

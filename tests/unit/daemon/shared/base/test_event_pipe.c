@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/event_pipe.h"
-#include "unit_test.h"
+#include "daemon/shared/base/event_pipe.h"
+#include "tests/unit/unit_test.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/handle_table.h"
-#include "unit_test.h"
+#include "daemon/shared/base/handle_table.h"
+#include "tests/unit/unit_test.h"
 
 #define MAX 40
 

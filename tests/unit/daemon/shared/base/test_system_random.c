@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/system_random.h"
-#include "unit_test.h"
+#include "daemon/shared/base/system_random.h"
+#include "tests/unit/unit_test.h"
 
 #define DRAWS 1000
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/process_link.h"
+#include "daemon/shared/link/process_link.h"
 
-#include "lingering_socket.h"
-#include "unit_test.h"
+#include "tests/hostile/lingering_socket.h"
+#include "tests/unit/unit_test.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/netlink_message.h"
+#include "daemon/shared/network/netlink_message.h"
 
-#include "base/bits.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/if.h>
 #include <linux/if_addr.h>

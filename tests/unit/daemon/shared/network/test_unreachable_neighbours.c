@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/silent_neighbours.h"
+#include "daemon/shared/network/unreachable_neighbours.h"
 
-#include "base/bits.h"
-#include "common/netlink_message.h"
-#include "unit_test.h"
+#include "daemon/shared/network/netlink_message.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <net/if.h>
 

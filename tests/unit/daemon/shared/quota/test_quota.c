@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/quota.h"
+#include "daemon/shared/quota/quota.h"
 
-#include "client_fixture.h"
+#include "tests/unit/daemon/device/session/client_fixture.h"
 
-#include "common/user_quota.h"
-#include "device/session/session.h"
-#include "unit_test.h"
+#include "daemon/device/session/session.h"
+#include "daemon/shared/quota/user_quota.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/user_quota.h"
-#include "common/client_limits.h"
-#include "common/quota.h"
+#include "daemon/shared/quota/client_limits.h"
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/quota/user_quota.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The context API without a context, and without a daemon. */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/connection.h>
 

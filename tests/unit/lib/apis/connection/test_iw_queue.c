@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/iw_queue.h"
-#include "unit_test.h"
+#include "lib/apis/connection/iw_queue.h"
+#include "tests/unit/unit_test.h"
 
 #define DEPTH 4
 

@@ -3,8 +3,8 @@
  * Connecting to a host that has several addresses, and the steps of a queue pair, over a connection
  * manager and a device that are fakes.
  */
-#include "dial/dial.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "dial/dial.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "tests/unit/unit_test.h"
 
 #include <limits.h>
 

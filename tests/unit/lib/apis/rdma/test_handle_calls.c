@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The handle API without a daemon: every call returns an error and its reason. */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rdma.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdma/handle_directory.h"
-#include "unit_test.h"
+#include "lib/apis/rdma/handle_directory.h"
+#include "tests/unit/unit_test.h"
 
 #include <limits.h>
 #include <stdbool.h>

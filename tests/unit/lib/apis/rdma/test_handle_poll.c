@@ -3,10 +3,10 @@
  * Threads cancelled while they wait for a queue pair: the others go on. A peer that leaves while
  * the answers to sends are under way.
  */
-#include "dial/dial.h"
-#include "rdma/handle_objects.h"
-#include "rdma/handle_session.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_objects.h"
+#include "lib/apis/rdma/handle_session.h"
+#include "tests/unit/unit_test.h"
 
 #include <poll.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rdma/posted_ring.h"
-#include "unit_test.h"
+#include "lib/apis/rdma/posted_ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_transport.h"
+#include "tests/unit/lib/apis/rpc/fake_transport.h"
 
-#include "rpc/transport/transport_device.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * A transport that keeps the packets that sessions send. Peers are numbers, which datagrams have as
  * source_qpn.
  */
-#ifndef TESTS_UNIT_RPC_FAKE_TRANSPORT_H
-#define TESTS_UNIT_RPC_FAKE_TRANSPORT_H
+#ifndef TESTS_UNIT_LIB_APIS_RPC_FAKE_TRANSPORT_H
+#define TESTS_UNIT_LIB_APIS_RPC_FAKE_TRANSPORT_H
 
-#include "rpc/transport/transport.h"
+#include "lib/apis/rpc/transport/transport.h"
 
 #define FAKE_SENT_MAX 8192
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The RPC with impossible options, and without a daemon. */
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rpc.h>
 

@@ -3,11 +3,11 @@
  * Clients whose streams outlive their sessions, or that demand much at little cost, over a fake
  * transport.
  */
-#include "fake_transport.h"
+#include "tests/unit/lib/apis/rpc/fake_transport.h"
 
-#include "dial/dial.h"
-#include "rpc/server/server_calls.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/server/server_calls.h"
+#include "tests/unit/unit_test.h"
 
 #define NOW UINT64_C(1000000000)
 

@@ -3,10 +3,10 @@
  * A link to a daemon of this test, which answers late, with signals between, and with rows that are
  * longer or shorter than the reader's, or no rows at all.
  */
-#include "admin/admin_link.h"
+#include "lib/client/admin/admin_link.h"
 
-#include "thread_state.h"
-#include "unit_test.h"
+#include "tests/unit/thread_state.h"
+#include "tests/unit/unit_test.h"
 
 #include <pthread.h>
 #include <signal.h>

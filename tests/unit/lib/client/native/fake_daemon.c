@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_daemon.h"
+#include "tests/unit/lib/client/native/fake_daemon.h"
 
-#include "ctl/ctl_check.h"
-#include "ctl/ctl_message.h"
-#include "shm/region.h"
-#include "unit_test.h"
+#include "proto/ctl/ctl_check.h"
+#include "proto/ctl/ctl_message.h"
+#include "proto/shm/region.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 #include <stdio.h>

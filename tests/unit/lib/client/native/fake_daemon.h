@@ -4,8 +4,8 @@
  * on the device connection that it made. The test says how it answers, and holds its ends of the
  * connections from then on. A client that was hung up on may come again.
  */
-#ifndef RNIC_TEST_FAKE_DAEMON_H
-#define RNIC_TEST_FAKE_DAEMON_H
+#ifndef TESTS_UNIT_LIB_CLIENT_NATIVE_FAKE_DAEMON_H
+#define TESTS_UNIT_LIB_CLIENT_NATIVE_FAKE_DAEMON_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "shm/ring.h"
+#include "proto/shm/ring.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * A context, a completion queue and a queue pair in plain memory, without a daemon: the test plays
  * the daemon's part by reading and writing the regions.
  */
-#ifndef RNIC_TEST_FAKE_SESSION_H
-#define RNIC_TEST_FAKE_SESSION_H
+#ifndef TESTS_UNIT_LIB_CLIENT_NATIVE_FAKE_SESSION_H
+#define TESTS_UNIT_LIB_CLIENT_NATIVE_FAKE_SESSION_H
 
-#include "native/rnic_objects.h"
+#include "lib/client/native/rnic_objects.h"
 
 #define FAKE_QP_SLOT 3
 #define FAKE_QPN     0x123456

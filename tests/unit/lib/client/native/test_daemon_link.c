@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A link to a daemon that answers wrongly, late, or not at all: every call comes back. */
-#include "native/daemon_link.h"
+#include "lib/client/native/daemon_link.h"
 
-#include "base/bits.h"
-#include "ctl/ctl_cm.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/ctl/ctl_cm.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rnic.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Distinct names for the devices of daemons that do not know of each other. */
-#include "native/device_list.h"
-#include "unit_test.h"
+#include "lib/client/native/device_list.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

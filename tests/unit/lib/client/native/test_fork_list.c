@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The effect of fork() on the entries of the list. */
-#include "native/fork_list.h"
+#include "lib/client/native/fork_list.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/populate.h"
+#include "lib/client/native/populate.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Channels of the connection manager: threads that wait there for events. */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "native/drop_in_calls.h"
-#include "native/rnic_cm_objects.h"
-#include "unit_test.h"
+#include "lib/client/native/drop_in_calls.h"
+#include "lib/client/native/rnic_cm_objects.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

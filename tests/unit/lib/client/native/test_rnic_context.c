@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A context on its two connections: how it comes to be, and how the loss of either one ends it. */
-#include "fake_daemon.h"
+#include "tests/unit/lib/client/native/fake_daemon.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <rnic/rnic.h>
 #include <rnic/rnic_cm.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects whose events are outstanding: threads that wait for the acknowledgement. */
-#include "fake_session.h"
-#include "unit_test.h"
+#include "tests/unit/lib/client/native/fake_session.h"
+#include "tests/unit/unit_test.h"
 
 #include <pthread.h>
 

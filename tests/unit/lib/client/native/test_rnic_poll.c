@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "ctl/direct_device.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "proto/ctl/direct_device.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "base/bits.h"
-#include "shm/ring.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 static const struct rnic_qp_capacities capacities = {
 	.max_send_wr = 6,

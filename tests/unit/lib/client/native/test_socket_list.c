@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From RNIC_SOCKET and --socket to the sockets of a program. */
-#include "native/socket_list.h"
-#include "unit_test.h"
+#include "lib/client/native/socket_list.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

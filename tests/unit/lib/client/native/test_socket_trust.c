@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whom a program trusts behind a daemon's socket, by who listens there and where. */
-#include "native/socket_trust.h"
+#include "lib/client/native/socket_trust.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 #define COPIES_A_TURN 4
 

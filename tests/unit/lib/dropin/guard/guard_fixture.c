@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard_fixture.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #define CASE_SECONDS 60
 

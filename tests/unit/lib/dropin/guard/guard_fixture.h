@@ -3,15 +3,15 @@
  * A case runs in a child of its own, so that a death is a result, and so that the case decides when
  * the child's guard opens. The test program itself never opens the guard.
  */
-#ifndef GUARD_FIXTURE_H
-#define GUARD_FIXTURE_H
+#ifndef TESTS_UNIT_LIB_DROPIN_GUARD_GUARD_FIXTURE_H
+#define TESTS_UNIT_LIB_DROPIN_GUARD_GUARD_FIXTURE_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 typedef void guard_case(void);
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "guard/guard.h"
+#include "lib/dropin/guard/guard.h"
 
 __attribute__((noinline)) static void fault_of_its_own(volatile char *page)
 {

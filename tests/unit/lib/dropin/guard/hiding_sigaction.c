@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "guard_fixture.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
 
 __attribute__((visibility("default"))) int sigaction(int signal_number, const struct sigaction *act,
 						     struct sigaction *old)

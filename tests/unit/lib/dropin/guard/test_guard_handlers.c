@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static uint8_t *protected_page(void)
 {

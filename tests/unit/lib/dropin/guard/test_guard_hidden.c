@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs under a library that hides the application's calls of sigaction() from the guard. */
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/unit_test.h"
 
 /* The guard must not stay behind where the application could see or replace it. */
 static void refuse(void)

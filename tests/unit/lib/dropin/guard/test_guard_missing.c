@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs without the guard's library. */
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static void a_process_without_the_library_has_no_guard(void **state)
 {

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define CHILD_SECONDS  30
 #define KILLED(signal) (128 + (signal))

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define TURNS_UNTIL_LOOK 64
 #define STRANGERS	 4

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "copy_check.h"
-#include "guard_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/dropin/guard/guard_fixture.h"
+#include "tests/unit/lib/nic/mem/copy_check.h"
+#include "tests/unit/unit_test.h"
 
 static void write_all(void *to, const void *from, size_t bytes)
 {

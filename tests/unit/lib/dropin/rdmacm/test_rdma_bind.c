@@ -3,10 +3,10 @@
  * Where an identifier is when there are several devices. The test plays their daemons, and which
  * device has an address.
  */
-#include "rdmacm/rdma_sources.h"
-#include "unit_test.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
+#include "tests/unit/unit_test.h"
 
-#include "wire/gid.h"
+#include "proto/wire/gid.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of devices. The test plays libibverbs, which asks the daemons. */
-#include "rdmacm/rdma_objects.h"
-#include "unit_test.h"
+#include "lib/dropin/rdmacm/rdma_objects.h"
+#include "tests/unit/unit_test.h"
 
 #include <semaphore.h>
 #include <unistd.h>

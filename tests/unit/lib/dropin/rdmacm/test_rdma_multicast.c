@@ -3,8 +3,8 @@
  * The groups of an identifier when several threads join, leave and take events. The test plays the
  * daemon and libibverbs; the acts of another thread happen while the daemon is asked.
  */
-#include "rdmacm/rdma_translate.h"
-#include "unit_test.h"
+#include "lib/dropin/rdmacm/rdma_translate.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a channel hears of several devices. The test plays their daemons. */
-#include "rdmacm/rdma_sources.h"
-#include "unit_test.h"
+#include "lib/dropin/rdmacm/rdma_sources.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

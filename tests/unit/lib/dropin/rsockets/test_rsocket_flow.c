@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Two ends of a stream whose RDMA WRITEs are copies between their memories, in order. */
-#include "rsockets/rsocket_flow.h"
+#include "lib/dropin/rsockets/rsocket_flow.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #define RING_BYTES  8192u
 #define REQUESTS    8u

@@ -3,8 +3,8 @@
  * How a datagram socket learns its peers. The test plays the daemon and libibverbs; the acts of
  * another thread happen while the daemon resolves the route.
  */
-#include "rsockets/rsocket_datagram.h"
-#include "unit_test.h"
+#include "lib/dropin/rsockets/rsocket_datagram.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>

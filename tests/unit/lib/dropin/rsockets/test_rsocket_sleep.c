@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads cancelled while they wait for an rsocket: the others go on. */
-#include "rsockets/rsocket_objects.h"
-#include "unit_test.h"
+#include "lib/dropin/rsockets/rsocket_objects.h"
+#include "tests/unit/unit_test.h"
 
 #include <unistd.h>
 

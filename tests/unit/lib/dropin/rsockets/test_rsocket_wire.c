@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rsockets/rsocket_wire.h"
-#include "unit_test.h"
+#include "lib/dropin/rsockets/rsocket_wire.h"
+#include "tests/unit/unit_test.h"
 
 /* Version 1, map, 384 credits, 5 entries of the map; list of 2; buffer of 64 KiB. */
 static const uint8_t greeting_bytes[RNIC_RSOCKET_GREETING_BYTES] = {

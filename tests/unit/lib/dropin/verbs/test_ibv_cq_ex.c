@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Wall-clock times of completions, while the test sets both clocks. */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "verbs/ibv_objects.h"
-#include "unit_test.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "tests/unit/unit_test.h"
 
 #include <time.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_session.h"
+#include "tests/unit/lib/client/native/fake_session.h"
 
-#include "base/bits.h"
-#include "shm/ring.h"
-#include "verbs/ibv_objects.h"
-#include "unit_test.h"
+#include "lib/dropin/verbs/ibv_objects.h"
+#include "proto/base/bits.h"
+#include "proto/shm/ring.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 

@@ -3,8 +3,8 @@
  * Each function that librnic-view.so replaces, called as a program calls it: ctest preloads the
  * library. The copy at hand has content of its own, so that a test can tell which file was reached.
  */
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

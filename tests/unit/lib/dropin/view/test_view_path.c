@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_path.h"
+#include "lib/dropin/view/view_path.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define TREE "/run/r.view"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/view_redirect.h"
-#include "unit_test.h"
+#include "lib/dropin/view/view_redirect.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <unistd.h>

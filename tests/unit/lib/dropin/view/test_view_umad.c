@@ -4,9 +4,9 @@
  * chance. Each case is a process of its own, this program again, which begins with a pipe as its
  * standard error.
  */
-#include "view/view_umad.h"
+#include "lib/dropin/view/view_umad.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/due_queue.h"
+#include "lib/nic/base/due_queue.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/key_table.h"
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/key_table.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/list.h"
-#include "unit_test.h"
+#include "lib/nic/base/list.h"
+#include "tests/unit/unit_test.h"
 
 struct item {
 	int value;

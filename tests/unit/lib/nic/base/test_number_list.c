@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/number_list.h"
+#include "lib/nic/base/number_list.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define MAX 3
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 /* The published results of both generators for seed 0. */
 static void test_known_values(void **state)

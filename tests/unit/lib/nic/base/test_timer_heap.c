@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/timer_heap.h"
+#include "lib/nic/base/timer_heap.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #define TIMERS 200
 

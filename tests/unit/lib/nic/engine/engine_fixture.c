@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "invariants.h"
-#include "wire/gid.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/syndrome.h"
+#include "tests/sim/invariants.h"
+#include "tests/unit/unit_test.h"
 
 const struct fixture_options fixture_defaults = {
 	.path_mtu = 3,

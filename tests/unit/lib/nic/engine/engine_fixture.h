@@ -4,16 +4,16 @@
  * all rights, a sink that records events, a ring of receive entries. No peer answers: a test takes
  * packets out and forges the peer's.
  */
-#ifndef TESTS_UNIT_ENGINE_FIXTURE_H
-#define TESTS_UNIT_ENGINE_FIXTURE_H
+#ifndef TESTS_UNIT_LIB_NIC_ENGINE_ENGINE_FIXTURE_H
+#define TESTS_UNIT_LIB_NIC_ENGINE_ENGINE_FIXTURE_H
 
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "engine/reliability/acknowledgement.h"
-#include "engine/reliability/peer_window.h"
-#include "engine/objects/mr.h"
-#include "engine/verbs/qp.h"
-#include "model_memory.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "tests/sim/model_memory.h"
 
 #define FIXTURE_MEMORY_BYTES (1 << 20)
 #define FIXTURE_IOVA	     UINT64_C(0x10000000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "responder_bench.h"
-#include "unit_test.h"
+#include "tests/unit/lib/nic/engine/responder_bench.h"
+#include "tests/unit/unit_test.h"
 
 static const struct rnic_gid our_gid = {{[10] = 0xff, 0xff, 192, 0, 2, 1}};
 static const struct rnic_gid peer_gid = {{[10] = 0xff, 0xff, 192, 0, 2, 2}};

@@ -3,14 +3,14 @@
  * One RC QP in RTR whose peer is the test: the test forges request packets one by one, and inspects
  * the answers one by one. Client memory is an array that can fail.
  */
-#ifndef TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
-#define TESTS_UNIT_ENGINE_RESPONDER_BENCH_H
+#ifndef TESTS_UNIT_LIB_NIC_ENGINE_RESPONDER_BENCH_H
+#define TESTS_UNIT_LIB_NIC_ENGINE_RESPONDER_BENCH_H
 
-#include "base/prng.h"
-#include "engine/engine.h"
-#include "engine/objects/mr.h"
-#include "engine/verbs/qp.h"
-#include "model_memory.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "tests/sim/model_memory.h"
 
 #define BENCH_MTU	  1024
 #define BENCH_IOVA	  UINT64_C(0x70000000)

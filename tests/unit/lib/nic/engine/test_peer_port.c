@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Strangers on the peer's host, who know everything but may not have the peer's UDP port. */
-#include "engine_fixture.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "proto/wire/syndrome.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define PEER_PORT     50000
 #define STRANGER_PORT 40000

@@ -4,11 +4,11 @@
  * allocation, tables that grow with the number of QPs included, and its rings.
  * Resident memory, which tests/bench measures, is this and the allocator's share.
  */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "base/bits.h"
-#include "device/queues/session_queues.h"
-#include "unit_test.h"
+#include "daemon/device/queues/session_queues.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define QPS	       64
 #define DEPTH	       128

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* UC: requester and responder without acknowledgements. */
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define MTU    1024
 #define FIRST  RNIC_POSITION_FIRST

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verdict.h"
+#include "lib/nic/engine/verdict.h"
 
-#include "base/verbs_types.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "proto/base/verbs_types.h"
+#include "proto/wire/syndrome.h"
+#include "tests/unit/unit_test.h"
 
 #include <ctype.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "copy_check.h"
+#include "tests/unit/lib/nic/mem/copy_check.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #define BYTES_MAX  300
 #define SHIFTS	   33 /* past every block */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of every copy between private memory and shared memory do. */
-#ifndef COPY_CHECK_H
-#define COPY_CHECK_H
+#ifndef TESTS_UNIT_LIB_NIC_MEM_COPY_CHECK_H
+#define TESTS_UNIT_LIB_NIC_MEM_COPY_CHECK_H
 
 #include <stddef.h>
 

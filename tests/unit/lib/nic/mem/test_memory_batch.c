@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "mem/memory_batch.h"
-#include "unit_test.h"
+#include "lib/nic/mem/memory_batch.h"
+#include "tests/unit/unit_test.h"
 
 /* A region that counts calls and fails at one offset. */
 struct fake_region {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "mem/null_memory.h"
-#include "unit_test.h"
+#include "lib/nic/mem/null_memory.h"
+#include "tests/unit/unit_test.h"
 
 static void reads_are_zero_and_writes_are_gone(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "mem/ordered_copy.h"
-#include "copy_check.h"
-#include "unit_test.h"
+#include "lib/nic/mem/ordered_copy.h"
+#include "tests/unit/lib/nic/mem/copy_check.h"
+#include "tests/unit/unit_test.h"
 
 /* Every length at every alignment of both sides: the bytes arrive, and no others change. */
 static void the_bytes_arrive(void **state)

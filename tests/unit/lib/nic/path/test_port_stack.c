@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Two stacks as two device processes have them: lanes of one address, one capture. */
-#include "path/port_stack.h"
+#include "lib/nic/path/port_stack.h"
 
-#include "base/bits.h"
-#include "base/maxima.h"
-#include "pcapng_reader.h"
-#include "port/conditions/fault.h"
-#include "port_fixture.h"
-#include "udp_lane_fixture.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "lib/nic/port/conditions/fault.h"
+#include "proto/base/bits.h"
+#include "proto/base/maxima.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/pcapng_reader.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/lib/nic/port/udp/udp_lane_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Which packets get to the engine of a lane, and which go to others. */
-#include "path/data_path.h"
+#include "lib/nic/path/data_path.h"
 
-#include "base/bits.h"
-#include "base/lane.h"
-#include "engine_fixture.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/base/lane.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define PAYLOAD_BYTES 8
 #define OTHER_LANE    0xc0
 #define BATCH	      20
 #define NOBODYS_QPN   2
-#define MANY_QPS      600 /* more than the cache holds: engine/prefetch.h */
+#define MANY_QPS      600 /* more than the cache holds: prefetch.h */
 
 /* A port at which one datagram arrives, and others before it. */
 struct bench {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "path/path_limits.h"
-#include "path/transmit.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "lib/nic/path/path_limits.h"
+#include "lib/nic/path/transmit.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define PAYLOAD_BYTES 64
 

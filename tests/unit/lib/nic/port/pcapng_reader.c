@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "pcapng_reader.h"
-#include "unit_test.h"
+#include "tests/unit/lib/nic/port/pcapng_reader.h"
+#include "tests/unit/unit_test.h"
 
 #include <unistd.h>
 

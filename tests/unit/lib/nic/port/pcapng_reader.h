@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads back the files of pcapng.c by the specification, and fails the test at any difference. */
-#ifndef RNIC_TESTS_PCAPNG_READER_H
-#define RNIC_TESTS_PCAPNG_READER_H
+#ifndef TESTS_UNIT_LIB_NIC_PORT_PCAPNG_READER_H
+#define TESTS_UNIT_LIB_NIC_PORT_PCAPNG_READER_H
 
 #include <stdbool.h>
 #include <stdint.h>

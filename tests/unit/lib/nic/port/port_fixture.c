@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port_fixture.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

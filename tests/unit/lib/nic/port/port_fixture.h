@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of the tests of ports: datagrams to send, addresses of this test run alone, waiting. */
-#ifndef RNIC_TESTS_PORT_FIXTURE_H
-#define RNIC_TESTS_PORT_FIXTURE_H
+#ifndef TESTS_UNIT_LIB_NIC_PORT_PORT_FIXTURE_H
+#define TESTS_UNIT_LIB_NIC_PORT_PORT_FIXTURE_H
 
-#include "port/port.h"
+#include "lib/nic/port/port.h"
 
 #define FIXTURE_DATAGRAMS_MAX 512
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Ports that are given the sockets of lanes: two lanes at one address. */
-#include "port/udp/udp_port.h"
+#include "lib/nic/port/udp/udp_port.h"
 
-#include "base/bits.h"
-#include "udp_lane_fixture.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/lib/nic/port/udp/udp_lane_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <unistd.h>

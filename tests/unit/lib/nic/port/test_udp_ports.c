@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One suite for both UDP ports: each test runs with each. */
-#include "port/udp/udp_port.h"
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
-#include "base/bits.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

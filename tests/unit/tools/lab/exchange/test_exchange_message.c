@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/exchange_message.h"
+#include "tools/lab/exchange/exchange_message.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A wait for a peer's message ends with the right reason, whatever the peer does over TCP. */
-#include "exchange/exchange_socket.h"
+#include "tools/lab/exchange/exchange_socket.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* With more clients than places: which clients keep a place, and which give way. */
-#include "exchange/lab_clients.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/exchange/lab_clients.h"
 
 #include <signal.h>
 #include <sys/eventfd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange/line_reader.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/exchange/line_reader.h"
 
 #include <signal.h>
 #include <sys/socket.h>

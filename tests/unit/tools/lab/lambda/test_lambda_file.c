@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda/lambda_file.h"
+#include "tools/lab/lambda/lambda_file.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <elf.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lambda/lambda_seal.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/lambda/lambda_seal.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

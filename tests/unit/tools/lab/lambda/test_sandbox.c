@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A forbidden act of a function ends it with the fitting verdict, and the next function runs. */
-#include "lambda/sandbox.h"
+#include "tools/lab/lambda/sandbox.h"
 
-#include "base/bits.h"
-#include "lambda/file_bytes.h"
-#include "lambda/lambda_file.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/lambda/file_bytes.h"
+#include "tools/lab/lambda/lambda_file.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/byte_range.h"
+#include "tools/lab/link/byte_range.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 static void test_ranges(void **state)
 {

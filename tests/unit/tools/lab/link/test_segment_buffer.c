@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/segment_buffer.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
+#include "tools/lab/link/segment_buffer.h"
 
 /* The pieces of a message do not touch, lie in the block and hold the message, for all counts. */
 static void judge(uint32_t room, uint32_t bytes, uint32_t count)

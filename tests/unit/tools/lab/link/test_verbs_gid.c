@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/verbs_gid.h"
+#include "tools/lab/link/verbs_gid.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/client/call_rhythm.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/client/call_rhythm.h"
+#include "tests/unit/unit_test.h"
 
 #define US    UINT64_C(1000)
 #define START (1000 * US)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory that a client offers to a server, against a server that lies. */
-#include "rpc/client/client_bodies.h"
+#include "lib/apis/rpc/client/client_bodies.h"
 
-#include "dial/dial.h"
-#include "fake_transport.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "tests/unit/lib/apis/rpc/fake_transport.h"
+#include "tests/unit/unit_test.h"
 
 #define NOW UINT64_C(1000000000)
 

@@ -2,11 +2,11 @@
 /* The search for a server and its session, with a connection manager and a transport that are
  * fakes.
  */
-#include "rpc/client/client_link.h"
+#include "lib/apis/rpc/client/client_link.h"
 
-#include "dial/dial.h"
-#include "rpc/client/client_link.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "lib/apis/rpc/client/client_link.h"
+#include "tests/unit/unit_test.h"
 
 #define MS  UINT64_C(1000000)
 #define NOW (1000 * MS)

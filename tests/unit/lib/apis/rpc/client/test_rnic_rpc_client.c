@@ -4,11 +4,11 @@
  * datagram of its own for any other program. The sessions are real, and the link between them and
  * the server are fakes. A server answers each call when the client receives.
  */
-#include "rpc/client/call_rhythm.h"
-#include "rpc/client/client_bodies.h"
+#include "lib/apis/rpc/client/call_rhythm.h"
+#include "lib/apis/rpc/client/client_bodies.h"
 
-#include "dial/dial.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "tests/unit/unit_test.h"
 
 #define MS    UINT64_C(1000000)
 #define START (1000 * MS)

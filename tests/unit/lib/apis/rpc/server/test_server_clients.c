@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/server/server_clients.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/server/server_clients.h"
+#include "tests/unit/unit_test.h"
 
 static int set_up(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "fake_transport.h"
+#include "tests/unit/lib/apis/rpc/fake_transport.h"
 
-#include "rpc/server/server_sessions.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/server/server_sessions.h"
+#include "tests/unit/unit_test.h"
 
 #define MS  UINT64_C(1000000)
 #define NOW (1000 * MS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections of peers that break the session's rules, over a fake device. */
-#include "rpc/transport/rc_transport.h"
+#include "lib/apis/rpc/transport/rc_transport.h"
 
-#include "dial/dial.h"
-#include "unit_test.h"
+#include "lib/apis/dial/dial.h"
+#include "tests/unit/unit_test.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/transport/transport_device.h"
+#include "lib/apis/rpc/transport/transport_device.h"
 
-#include "rpc/wire/rpc_sender.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Datagrams over a fake device: what is posted, when, and with how much memory. */
-#include "rpc/transport/ud_transport.h"
+#include "lib/apis/rpc/transport/ud_transport.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 enum {
 	RECEIVE_SLOTS = 4096,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_bulk.h"
+#include "lib/apis/rpc/wire/rpc_bulk.h"
 
-#include "rpc/wire/rpc_bytes.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_bytes.h"
+#include "tests/unit/unit_test.h"
 
 struct two_ends {
 	struct rpc_bulk_sender sender;

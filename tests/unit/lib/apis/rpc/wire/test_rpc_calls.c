@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_calls.h"
-#include "rpc/wire/rpc_history.h"
-#include "rpc/wire/rpc_sender.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/wire/rpc_history.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
+#include "tests/unit/unit_test.h"
 
 static const uint8_t first[RPC_IDENTITY_BYTES] = "first";
 static const uint8_t second[RPC_IDENTITY_BYTES] = "second";

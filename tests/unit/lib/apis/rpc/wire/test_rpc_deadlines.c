@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_deadlines.h"
-#include "rpc/wire/rpc_sender.h"
+#include "lib/apis/rpc/wire/rpc_deadlines.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #define ITEMS 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_frame.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_frame.h"
+#include "tests/unit/unit_test.h"
 
 #define BYTES (RPC_FRAME_BYTES + 4 + 3)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_packet.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_packet.h"
+#include "tests/unit/unit_test.h"
 
 static const struct rpc_packet data = {
 	.kind = RPC_PACKET_DATA,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_receiver.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_receiver.h"
+#include "tests/unit/unit_test.h"
 
 #define FIRST	0xfffffffeu /* the sequence wraps soon */
 #define WINDOW	8

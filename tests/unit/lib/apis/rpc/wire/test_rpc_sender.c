@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_sender.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_sender.h"
+#include "tests/unit/unit_test.h"
 
 #define MS    UINT64_C(1000000)
 #define ROOM  100u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "rpc/wire/rpc_session.h"
-#include "unit_test.h"
+#include "lib/apis/rpc/wire/rpc_session.h"
+#include "tests/unit/unit_test.h"
 
 #define MS    UINT64_C(1000000)
 #define START (1000 * MS)

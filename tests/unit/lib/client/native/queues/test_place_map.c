@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "native/queues/place_map.h"
+#include "lib/client/native/queues/place_map.h"
 
-#include "base/prng.h"
-#include "unit_test.h"
+#include "lib/nic/base/prng.h"
+#include "tests/unit/unit_test.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Places of queues in regions, from a daemon that grants regions up to a size. */
-#include "native/queues/queue_memory.h"
+#include "lib/client/native/queues/queue_memory.h"
 
-#include "base/bits.h"
-#include "native/daemon_link.h"
-#include "unit_test.h"
+#include "lib/client/native/daemon_link.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -3,10 +3,10 @@
  * Requests of programs, right and crafted, and the answers: by a device of this test, whose rows
  * come a few at a time. The writer at the end of its room.
  */
-#include "base/bits.h"
-#include "unit_test.h"
-#include "view/netlink/nldev_answer.h"
-#include "view/netlink/nldev_fill.h"
+#include "lib/dropin/view/netlink/nldev_answer.h"
+#include "lib/dropin/view/netlink/nldev_fill.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/datagrams/datagram.h"
+#include "lib/nic/engine/datagrams/datagram.h"
 
-#include "engine_fixture.h"
-#include "engine/objects/ah.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "lib/nic/engine/objects/ah.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define HEADER_BYTES 40
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/datagrams/mcast.h"
+#include "lib/nic/engine/datagrams/mcast.h"
 
-#include "engine_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static struct fixture_options datagram_options(void)
 {

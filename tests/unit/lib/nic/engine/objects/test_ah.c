@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/ah.h"
+#include "lib/nic/engine/objects/ah.h"
 
-#include "engine_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static void paths_are_judged(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/mr.h"
+#include "lib/nic/engine/objects/mr.h"
 
-#include "base/bits.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define NEW_IOVA UINT64_C(0x5000)
 

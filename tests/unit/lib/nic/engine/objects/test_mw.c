@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/mw.h"
+#include "lib/nic/engine/objects/mw.h"
 
-#include "engine/requester/local_operation.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "lib/nic/engine/requester/local_operation.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define WINDOW_ADDRESS (FIXTURE_IOVA + 256)
 #define WINDOW_BYTES   128

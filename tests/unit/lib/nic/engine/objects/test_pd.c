@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects out of reach once the owner of a protection domain, or of an XRC domain, has gone. */
-#include "engine/objects/pd.h"
+#include "lib/nic/engine/objects/pd.h"
 
-#include "engine/objects/xrcd.h"
-#include "engine/ready_list.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "lib/nic/engine/objects/xrcd.h"
+#include "lib/nic/engine/ready_list.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static uint64_t dropped(const struct engine_fixture *fixture)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/pkey.h"
+#include "lib/nic/engine/objects/pkey.h"
 
-#include "base/bits.h"
-#include "engine/verbs/qp.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/bits.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static void test_matches(void **state)
 {

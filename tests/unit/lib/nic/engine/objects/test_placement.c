@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
-#include "responder_bench.h"
-#include "unit_test.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/lib/nic/engine/responder_bench.h"
+#include "tests/unit/unit_test.h"
 
 #define PSN	   100
 #define GOOD_AT	   0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/recv_queue.h"
+#include "lib/nic/engine/objects/recv_queue.h"
 
-#include "engine/engine.h"
-#include "unit_test.h"
+#include "lib/nic/engine/engine.h"
+#include "tests/unit/unit_test.h"
 
 /* A client's ring that holds `posted` entries, numbered from 1. */
 struct ring {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/send_queue.h"
+#include "lib/nic/engine/objects/send_queue.h"
 
-#include "engine/engine_limits.h"
-#include "wire/opcode.h"
-#include "unit_test.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/wire/opcode.h"
+#include "tests/unit/unit_test.h"
 
 static void test_space_and_order(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/objects/xrcd.h"
+#include "lib/nic/engine/objects/xrcd.h"
 
-#include "engine_fixture.h"
-#include "engine/verbs/srq.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "lib/nic/engine/verbs/srq.h"
+#include "proto/wire/syndrome.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define MTU    1024
 #define PSN    fixture_defaults.rq_psn

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/engine_limits.h"
-#include "engine/reliability/cc_dcqcn.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/reliability/cc_dcqcn.h"
 
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 #define LINE_RATE UINT64_C(1000000000) /* a byte in a nanosecond */
 #define START_NS  UINT64_C(5000000000)

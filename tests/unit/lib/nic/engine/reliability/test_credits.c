@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/credits.h"
 
-#include "engine/engine.h"
-#include "engine/verbs/qp.h"
-#include "engine_fixture.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "lib/nic/engine/engine.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/wire/syndrome.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define CREDITS(code) rnic_syndrome_make(RNIC_SYNDROME_ACK, code)
 

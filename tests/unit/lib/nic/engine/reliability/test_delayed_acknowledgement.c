@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that answers each message: the ACK waits for the answer, and not for long. */
-#include "engine_fixture.h"
-#include "engine/reliability/delayed_acknowledgement.h"
-#include "unit_test.h"
+#include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define PSN	 100
 #define QUICK_NS (LIMIT_ACK_WAIT_NS / 4)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/engine_limits.h"
-#include "engine/reliability/pace.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/reliability/pace.h"
 
-#include "engine/progress/qp_error.h"
-#include "engine/verbs/qp.h"
-#include "engine_fixture.h"
-#include "unit_test.h"
+#include "lib/nic/engine/progress/qp_error.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 static void test_shared_by_destination(void **state)
 {

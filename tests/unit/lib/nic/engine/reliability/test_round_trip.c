@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/reliability/round_trip.h"
+#include "lib/nic/engine/reliability/round_trip.h"
 
-#include "engine/engine_limits.h"
-#include "unit_test.h"
+#include "lib/nic/engine/engine_limits.h"
+#include "tests/unit/unit_test.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

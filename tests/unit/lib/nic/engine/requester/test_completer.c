@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "engine/requester/completer.h"
-#include "wire/syndrome.h"
-#include "unit_test.h"
+#include "lib/nic/engine/requester/completer.h"
+#include "proto/wire/syndrome.h"
+#include "tests/unit/unit_test.h"
 
 #define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 #define NAK(code)    rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_##code)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "engine/ready_list.h"
-#include "engine/reliability/round_trip.h"
-#include "wire/syndrome.h"
-#include "wire/timeout.h"
-#include "unit_test.h"
+#include "lib/nic/engine/ready_list.h"
+#include "lib/nic/engine/reliability/round_trip.h"
+#include "proto/wire/syndrome.h"
+#include "proto/wire/timeout.h"
+#include "tests/unit/unit_test.h"
 
 #define ACK_SYNDROME  rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 #define SEQUENCE_NAK  rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR)

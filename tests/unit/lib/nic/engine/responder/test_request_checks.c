@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Each case takes a request that passes, spoils one thing, and names the verdict. */
-#include "base/prng.h"
-#include "engine/responder/request_checks.h"
+#include "lib/nic/base/prng.h"
+#include "lib/nic/engine/responder/request_checks.h"
 
-#include "base/bits.h"
-#include "engine/objects/mr.h"
-#include "engine/verbs/qp.h"
-#include "unit_test.h"
+#include "lib/nic/engine/objects/mr.h"
+#include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define MTU	     1024
 #define IOVA	     UINT64_C(0x10000)

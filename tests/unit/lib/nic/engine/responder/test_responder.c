@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "responder_bench.h"
-#include "unit_test.h"
+#include "tests/unit/lib/nic/engine/responder_bench.h"
+#include "tests/unit/unit_test.h"
 
 #define MTU	  BENCH_MTU
 #define PSN	  100

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/responder/responder_resources.h"
-#include "unit_test.h"
+#include "lib/nic/engine/responder/responder_resources.h"
+#include "tests/unit/unit_test.h"
 
 static struct responder_resource *add(struct responder_resources *ring, uint32_t psn,
 				      uint32_t packets)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_fixture.h"
+#include "tests/unit/lib/nic/engine/engine_fixture.h"
 
-#include "invariants.h"
-#include "wire/syndrome.h"
-#include "base/lane.h"
-#include "unit_test.h"
+#include "proto/base/lane.h"
+#include "proto/wire/syndrome.h"
+#include "tests/sim/invariants.h"
+#include "tests/unit/unit_test.h"
 
 #define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/verbs/qp_transition.h"
+#include "lib/nic/engine/verbs/qp_transition.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define A(name) RNIC_QP_ATTR_##name
 

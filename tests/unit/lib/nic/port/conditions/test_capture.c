@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/capture.h"
+#include "lib/nic/port/conditions/capture.h"
 
-#include "base/bits.h"
-#include "pcapng_reader.h"
-#include "port/udp/udp_port.h"
-#include "port_fixture.h"
-#include "wire/icrc.h"
-#include "wire/ip_header.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "proto/base/bits.h"
+#include "proto/wire/icrc.h"
+#include "proto/wire/ip_header.h"
+#include "tests/unit/lib/nic/port/pcapng_reader.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/fault.h"
+#include "lib/nic/port/conditions/fault.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #define RECORDED_MAX   8192
 #define DATAGRAM_BYTES 32

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/fault_rule.h"
+#include "lib/nic/port/conditions/fault_rule.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 static void wrong_specifications_name_the_piece(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/conditions/pcapng.h"
+#include "lib/nic/port/conditions/pcapng.h"
 
-#include "base/bits.h"
-#include "pcapng_reader.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/lib/nic/port/pcapng_reader.h"
+#include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/local/loopback.h"
+#include "lib/nic/port/local/loopback.h"
 
-#include "base/bits.h"
-#include "base/lane.h"
-#include "udp_lane_fixture.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/base/lane.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/lib/nic/port/udp/udp_lane_fixture.h"
+#include "tests/unit/unit_test.h"
 
 /* A port below that takes `room` datagrams, remembers their lengths, and has one to receive. */
 struct below {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Two devices on the loopback interface and groups between them. */
-#include "port/local/multicast.h"
+#include "lib/nic/port/local/multicast.h"
 
-#include "base/bits.h"
-#include "port/udp/udp_port.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_port.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <net/if.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/neighbours.h"
+#include "lib/nic/port/udp/neighbours.h"
 
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 

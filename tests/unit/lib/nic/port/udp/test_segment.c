@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/segment.h"
+#include "lib/nic/port/udp/segment.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "wire/icrc.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/unit_test.h"
 
 #define COUNT 80
 

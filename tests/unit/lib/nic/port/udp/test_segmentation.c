@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/segmentation.h"
+#include "lib/nic/port/udp/segmentation.h"
 
-#include "base/bits.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

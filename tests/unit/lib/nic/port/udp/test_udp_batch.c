@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The network's answers that a loopback device never gives, given by a fake of sendmmsg. */
-#include "port/udp/udp_batch.h"
+#include "lib/nic/port/udp/udp_batch.h"
 
-#include "base/bits.h"
-#include "udp_lane_fixture.h"
-#include "port/udp/udp_errors.h"
-#include "port_fixture.h"
-#include "wire/icrc.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "lib/nic/port/udp/udp_errors.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/icrc.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/lib/nic/port/udp/udp_lane_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define COUNT 6
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
-#include "base/bits.h"
-#include "port_fixture.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/lib/nic/port/port_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #include <netinet/udp.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "udp_lane_fixture.h"
+#include "tests/unit/lib/nic/port/udp/udp_lane_fixture.h"
 
-#include "base/bits.h"
-#include "wire/gid.h"
-#include "unit_test.h"
+#include "proto/base/bits.h"
+#include "proto/wire/gid.h"
+#include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

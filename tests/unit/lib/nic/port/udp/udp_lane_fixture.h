@@ -3,10 +3,10 @@
  * What a control plane does for lanes, as far as tests of ports need it: one SO_REUSEPORT group of
  * sockets at an address, in the order of lanes, with a program that looks at the destination QPN.
  */
-#ifndef RNIC_TESTS_UDP_LANE_FIXTURE_H
-#define RNIC_TESTS_UDP_LANE_FIXTURE_H
+#ifndef TESTS_UNIT_LIB_NIC_PORT_UDP_UDP_LANE_FIXTURE_H
+#define TESTS_UNIT_LIB_NIC_PORT_UDP_UDP_LANE_FIXTURE_H
 
-#include "port/udp/udp_sockets.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "private_data.h"
-#include "unit_test.h"
+#include "tests/unit/unit_test.h"
 
 static const struct private_data offer = {
 	.sample = SAMPLE_IMMEDIATE,

@@ -6,10 +6,10 @@
  *
  * The data path follows neither, so it does not compare.
  */
-#ifndef LIB_VERBS_IBV_MADE_H
-#define LIB_VERBS_IBV_MADE_H
+#ifndef LIB_DROPIN_VERBS_IBV_HANDLE_CHECK_H
+#define LIB_DROPIN_VERBS_IBV_HANDLE_CHECK_H
 
-#include "verbs/ibv_objects.h"
+#include "lib/dropin/verbs/ibv_objects.h"
 
 #include <errno.h>
 
