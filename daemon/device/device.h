@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device half of the daemon: engine, ports, device connections with their sessions, objects and
+ * The device of the daemon: engine, ports, device connections with their sessions, objects and
  * queues of one user's programs. device/process drives it in a process of its own: what the control
  * plane says by the messages of process_message.h arrives here as calls, and what the device
  * half has to say goes out by device_host.h. Tests drive it without a process.
  *
- * One thread uses everything here. Sessions end in device_half_turn() only.
+ * One thread uses everything here. Sessions end in device_turn() only.
  */
 #ifndef DAEMON_DEVICE_DEVICE_H
 #define DAEMON_DEVICE_DEVICE_H
@@ -20,86 +20,87 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct device_half;
+struct device;
 struct show_rows;
 
 /*
- * Opens ports and engine. The device half knows no facts of the port before the first
- * device_half_set_facts(). On failure returns NULL with a sentence in `reason` and a negative errno
+ * Opens ports and engine. The device knows no facts of the port before the first
+ * device_set_facts(). On failure returns NULL with a sentence in `reason` and a negative errno
  * in `error`, and leaves nothing open.
  */
-struct device_half *device_half_open(const struct device_half_config *config, uint64_t now_ns,
-				     int *error, char reason[DEVICE_REASON_BYTES]);
+struct device *device_open(const struct device_config *config, uint64_t now_ns, int *error,
+			   char reason[DEVICE_REASON_BYTES]);
 
 /* Ends all clients and closes everything. */
-void device_half_close(struct device_half *half);
+void device_close(struct device *device);
 
 /*
  * In a child of fork(), which has no device: closes the child's copies of all descriptors, and
  * touches no memory that the parent shares. Nothing else may be called afterwards.
  */
-void device_half_forget(struct device_half *half);
+void device_forget(struct device *device);
 
 /* ---- clients ---- */
 
 /*
  * Serves the device connection of a client from now on, until the client hangs up or breaks the
- * protocol. The device half owns the descriptors of `client` in any case. Negative errno: -ENOSPC
+ * protocol. The device owns the descriptors of `client` in any case. Negative errno: -ENOSPC
  * when there are too many clients, -ENOMEM.
  */
-int device_half_add_client(struct device_half *half, const struct device_client *client);
+int device_add_client(struct device *device, const struct device_client *client);
 
 /* Ends the client of that number in the next turn, if there still is one. */
-void device_half_end_client(struct device_half *half, uint32_t client_id);
+void device_end_client(struct device *device, uint32_t client_id);
 
 /* The number of device connections, and of those that said OPEN_DEVICE. */
-uint32_t device_half_client_count(const struct device_half *half);
-uint32_t device_half_session_count(const struct device_half *half);
+uint32_t device_client_count(const struct device *device);
+uint32_t device_session_count(const struct device *device);
 
 /* ---- facts in ---- */
 
 /*
  * Gives ports and engine the GID `gid` at `index`; NULL: none. `sockets` are the lane's at this
- * GID, which the device half closes in any case. Negative errno of the ports with a sentence in
+ * GID, which the device closes in any case. Negative errno of the ports with a sentence in
  * `text`; the slot is empty then.
  */
-int device_half_set_gid(struct device_half *half, uint32_t index, const struct rnic_gid *gid,
-			const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES]);
+int device_set_gid(struct device *device, uint32_t index, const struct rnic_gid *gid,
+		   const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES]);
 
 /*
  * Applies all facts of the port: later requests are answered and checked by them. Reports
  * PORT_ACTIVE, PORT_ERR and GID_CHANGE to all clients where the facts differ from the ones before.
  */
-void device_half_set_facts(struct device_half *half, const struct rnic_process_facts *facts);
+void device_set_facts(struct device *device, const struct rnic_process_facts *facts);
 
 /*
  * Takes a packet of this lane that another process received: `length` bytes from the BTH
  * to the ICRC, which is checked. Not within a turn.
  */
-void device_half_deliver(struct device_half *half, const struct rnic_addresses *addresses,
-			 uint8_t *bytes, uint32_t length, uint64_t now_ns);
+void device_deliver(struct device *device, const struct rnic_addresses *addresses, uint8_t *bytes,
+		    uint32_t length, uint64_t now_ns);
 
 /* ---- listings ---- */
 
 /* Adds the rows of all sessions: clients, QPs, MRs, MWs, CQs, SRQs. */
-void device_half_show(const struct device_half *half, uint32_t kind, struct show_rows *rows);
+void device_show(const struct device *device, uint32_t kind, struct show_rows *rows);
 
-/* Fills in the numbers of the card: GIDs in use, sessions and objects; but no counters. */
-void device_half_fill_card(const struct device_half *half, struct rnic_card *card);
+/* Fills in the numbers of the statistics page: GIDs in use, sessions and objects; but no counters.
+ */
+void device_fill_stats(const struct device *device, struct rnic_stats_page *stats);
 
 /* The name of the port at the bottom of the stack. */
-const char *device_half_port_name(const struct device_half *half);
+const char *device_port_name(const struct device *device);
 
 /*
  * Read the counter numbered `index`: of engine, ports and loop; of the rules of --fault; or of the
  * port as the IBTA defines its counters. False: there are no more.
  */
-bool device_half_counter(const struct device_half *half, uint32_t index, const char **name,
+bool device_counter(const struct device *device, uint32_t index, const char **name,
+		    uint64_t *value);
+bool device_fault_counter(const struct device *device, uint32_t index,
+			  struct rnic_show_counter *counter);
+bool device_port_counter(const struct device *device, uint32_t index, const char **name,
 			 uint64_t *value);
-bool device_half_fault_counter(const struct device_half *half, uint32_t index,
-			       struct rnic_show_counter *counter);
-bool device_half_port_counter(const struct device_half *half, uint32_t index, const char **name,
-			      uint64_t *value);
 
 /* ---- turns ---- */
 
@@ -107,62 +108,62 @@ bool device_half_port_counter(const struct device_half *half, uint32_t index, co
  * Runs one bounded turn: receive, timers, client work, transmit, deliver, the ends of clients.
  * Returns whether there was anything to do.
  */
-bool device_half_turn(struct device_half *half, uint64_t now_ns);
+bool device_turn(struct device *device, uint64_t now_ns);
 
 /* The same, but receives nothing, and runs no timer: what a timer waits for may have arrived. */
-bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns);
+bool device_turn_to_send(struct device *device, uint64_t now_ns);
 
 /* The number of datagrams that the ports have received. */
-uint64_t device_half_received_datagrams(const struct device_half *half);
+uint64_t device_received_datagrams(const struct device *device);
 
 /* Returns whether another turn has work at once. */
-bool device_half_has_work(const struct device_half *half);
+bool device_has_work(const struct device *device);
 
 /*
  * Asks all clients to wake the daemon, and looks at their doorbells once more. The caller may sleep
- * when device_half_prepare_sleep() returns true, and calls device_half_withdraw_sleep() afterwards
+ * when device_prepare_sleep() returns true, and calls device_withdraw_sleep() afterwards
  * in any case.
  */
-bool device_half_prepare_sleep(struct device_half *half);
-void device_half_note_sleep(struct device_half *half);
-void device_half_withdraw_sleep(struct device_half *half);
+bool device_prepare_sleep(struct device *device);
+void device_note_sleep(struct device *device);
+void device_withdraw_sleep(struct device *device);
 
 /*
- * Sends what waits for company. So do requests, the end of a client, device_half_prepare_sleep()
- * and device_half_close().
+ * Sends what waits for company. So do requests, the end of a client, device_prepare_sleep()
+ * and device_close().
  */
-void device_half_end_waits(struct device_half *half);
+void device_end_waits(struct device *device);
 
 /* Looks at the doorbells of all clients from now on, as if each had woken the daemon. */
-void device_half_wake_clients(struct device_half *half);
+void device_wake_clients(struct device *device);
 
 /*
- * Call device_half_note_requests() when device_half_requests_fd() is readable. The next
- * device_half_serve() answers the requests that were noted; run a turn in between: what a client
- * posted before its request is on its way before the answer. Call device_half_serve() before
- * device_half_poll(). While device_half_has_resumes(), a deferred request is to go on whatever the
- * descriptor says. device_half_serve() returns whether there was anything to do.
+ * Call device_note_requests() when device_requests_fd() is readable. The next
+ * device_serve() answers the requests that were noted; run a turn in between: what a client
+ * posted before its request is on its way before the answer. Call device_serve() before
+ * device_poll(). While device_has_resumes(), a deferred request is to go on whatever the
+ * descriptor says. device_serve() returns whether there was anything to do.
  */
-void device_half_note_requests(struct device_half *half);
-bool device_half_serve(struct device_half *half);
-bool device_half_has_resumes(const struct device_half *half);
-int device_half_requests_fd(const struct device_half *half);
+void device_note_requests(struct device *device);
+bool device_serve(struct device *device);
+bool device_has_resumes(const struct device *device);
+int device_requests_fd(const struct device *device);
 
 /*
- * Serves the descriptor of device_half_clients_fd(): doorbells of sleeping clients, room in pipes.
+ * Serves the descriptor of device_clients_fd(): doorbells of sleeping clients, room in pipes.
  * Returns whether there was anything to do.
  */
-bool device_half_poll(struct device_half *half);
-int device_half_clients_fd(const struct device_half *half);
+bool device_poll(struct device *device);
+int device_clients_fd(const struct device *device);
 
 /* Calls `watch` for each descriptor of the ports. The next turn serves these descriptors. */
-void device_half_watch(struct device_half *half,
-		       void (*watch)(void *context, int fd, bool for_writing), void *context);
+void device_watch(struct device *device, void (*watch)(void *context, int fd, bool for_writing),
+		  void *context);
 
 /* Tells the host what the network reported meanwhile, and logs a capture that cannot be written. */
-void device_half_report(struct device_half *half);
+void device_report(struct device *device);
 
 /* Returns the time of the next turn when nothing arrives before; UINT64_MAX: never. */
-uint64_t device_half_next_deadline_ns(const struct device_half *half);
+uint64_t device_next_deadline_ns(const struct device *device);
 
 #endif

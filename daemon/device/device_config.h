@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration of the device half, as START says; of a client, as CLIENT says
+ * The configuration of the device, as START says; of a client, as CLIENT says
  * (process_message.h); and of a session.
  */
 #ifndef DAEMON_DEVICE_DEVICE_CONFIG_H
@@ -15,14 +15,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DEVICE_REASON_BYTES 256 /* of the sentence that says why the device half cannot open */
+#define DEVICE_REASON_BYTES 256 /* of the sentence that says why the device cannot open */
 
 struct device_connection;
 struct device_host;
 struct quota_account;
 struct rnic_guard;
 
-struct device_half_config {
+struct device_config {
 	const struct rnic_device_attributes *attributes;
 	const struct device_host *host;
 	const char *netdev;
@@ -31,7 +31,7 @@ struct device_half_config {
 	uint32_t speed_mbps;		/* 0: not known */
 	const char *fault;		/* NULL: none */
 	bool has_capture_fd;		/* `capture_fd` is the capture; see port_stack.h */
-	int capture_fd;			/* the device half closes it */
+	int capture_fd;			/* the device closes it */
 	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
 	uint64_t memory_bytes;		/* that the clients may share with the device, at most */
 	uint8_t lane;			/* of all QPNs */

@@ -31,20 +31,20 @@ static void device_forget_session(struct session *session)
 		remote_process_fini(&session->process);
 }
 
-void device_half_forget(struct device_half *half)
+void device_forget(struct device *device)
 {
 	const struct list *node;
 
-	list_for_each (node, &half->sessions.sessions)
+	list_for_each (node, &device->sessions.sessions)
 		device_forget_session(list_entry(node, struct session, node));
-	list_for_each (node, &half->connections.connections) {
+	list_for_each (node, &device->connections.connections) {
 		const struct device_connection *connection =
 			list_entry(node, struct device_connection, node);
 
 		device_forget_fd(connection->requests.fd);
 		device_forget_fd(connection->pid_fd);
 	}
-	device_forget_fd(half->connections.server.epoll_fd);
-	device_forget_fd(half->sessions.epoll_fd);
-	port_stack_close(&half->ports);
+	device_forget_fd(device->connections.server.epoll_fd);
+	device_forget_fd(device->sessions.epoll_fd);
+	port_stack_close(&device->ports);
 }

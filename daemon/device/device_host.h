@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface by which the device half calls its host, which has the link to the control plane.
- * No callback but `catch_up` calls the device half. All are there.
+ * The interface by which the device calls its host, which has the link to the control plane.
+ * No callback but `catch_up` calls the device. All are there.
  */
 #ifndef DAEMON_DEVICE_DEVICE_HOST_H
 #define DAEMON_DEVICE_DEVICE_HOST_H
@@ -19,11 +19,11 @@ struct device_host {
 	/* Brings the facts of the port up to date, before a request that may rest on them. */
 	void (*catch_up)(void *context);
 
-	/* Takes a packet for another lane, as receive_stray says. */
-	receive_stray *stray;
+	/* Takes a packet for another lane, as receive_misrouted says. */
+	receive_misrouted *take_misrouted;
 
 	/*
-	 * Fetches the socket of a multicast group, the device half's from then on. -EINPROGRESS:
+	 * Fetches the socket of a multicast group, the device's from then on. -EINPROGRESS:
 	 * ask again in a later turn; else a negative errno.
 	 */
 	int (*join_group)(void *context, const struct rnic_gid *group, int *fd);

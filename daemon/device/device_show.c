@@ -191,11 +191,11 @@ static void show_session(struct show_rows *rows, uint32_t kind, const struct ses
 		device_show_kinds[kind].show(rows, session, object);
 }
 
-void device_half_show(const struct device_half *half, uint32_t kind, struct show_rows *rows)
+void device_show(const struct device *device, uint32_t kind, struct show_rows *rows)
 {
 	const struct list *node;
 
-	list_for_each (node, &half->connections.connections) {
+	list_for_each (node, &device->connections.connections) {
 		const struct device_connection *connection =
 			list_entry(node, struct device_connection, node);
 
@@ -208,21 +208,21 @@ void device_half_show(const struct device_half *half, uint32_t kind, struct show
 	}
 }
 
-void device_half_fill_card(const struct device_half *half, struct rnic_card *card)
+void device_fill_stats(const struct device *device, struct rnic_stats_page *stats)
 {
-	const uint64_t *usage = half->connections.quotas.usage;
+	const uint64_t *usage = device->connections.quotas.usage;
 
-	atomic_store_explicit(&card->gids_used, session_turn_gids_used(&half->sessions),
+	atomic_store_explicit(&stats->gids_used, session_turn_gids_used(&device->sessions),
 			      memory_order_relaxed);
-	atomic_store_explicit(&card->session_count, half->sessions.session_count,
+	atomic_store_explicit(&stats->session_count, device->sessions.session_count,
 			      memory_order_relaxed);
-	atomic_store_explicit(&card->pd_count, (uint32_t)usage[RESOURCE_PD], memory_order_relaxed);
-	atomic_store_explicit(&card->mr_count, (uint32_t)usage[RESOURCE_MR], memory_order_relaxed);
-	atomic_store_explicit(&card->mw_count, (uint32_t)usage[RESOURCE_MW], memory_order_relaxed);
-	atomic_store_explicit(&card->cq_count, (uint32_t)usage[RESOURCE_CQ], memory_order_relaxed);
-	atomic_store_explicit(&card->qp_count, (uint32_t)usage[RESOURCE_QP], memory_order_relaxed);
-	atomic_store_explicit(&card->srq_count, (uint32_t)usage[RESOURCE_SRQ],
+	atomic_store_explicit(&stats->pd_count, (uint32_t)usage[RESOURCE_PD], memory_order_relaxed);
+	atomic_store_explicit(&stats->mr_count, (uint32_t)usage[RESOURCE_MR], memory_order_relaxed);
+	atomic_store_explicit(&stats->mw_count, (uint32_t)usage[RESOURCE_MW], memory_order_relaxed);
+	atomic_store_explicit(&stats->cq_count, (uint32_t)usage[RESOURCE_CQ], memory_order_relaxed);
+	atomic_store_explicit(&stats->qp_count, (uint32_t)usage[RESOURCE_QP], memory_order_relaxed);
+	atomic_store_explicit(&stats->srq_count, (uint32_t)usage[RESOURCE_SRQ],
 			      memory_order_relaxed);
 	/* Last: who sees the sequence sees the GIDs that are used since. */
-	atomic_store_explicit(&card->facts_sequence, half->facts_sequence, memory_order_release);
+	atomic_store_explicit(&stats->facts_sequence, device->facts_sequence, memory_order_release);
 }

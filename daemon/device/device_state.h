@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the device half: the engine, the stack of ports below the engine, and the sessions
+ * The state of the device: the engine, the stack of ports below the engine, and the sessions
  * above it. Only daemon/device and the tests use this file.
  */
 #ifndef DAEMON_DEVICE_DEVICE_STATE_H
@@ -19,7 +19,7 @@ struct device_loop_counters {
 	uint64_t sleeps;
 };
 
-struct device_half {
+struct device {
 	struct engine engine;
 	struct device_facts facts; /* as the control plane last told them */
 	uint64_t facts_sequence;
@@ -33,6 +33,6 @@ struct device_half {
 };
 
 /* The engine's callbacks. Their context is the set of sessions. */
-extern const struct engine_sink device_half_sink;
+extern const struct engine_sink device_sink;
 
 #endif

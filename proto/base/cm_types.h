@@ -7,7 +7,7 @@
 #ifndef PROTO_BASE_CM_TYPES_H
 #define PROTO_BASE_CM_TYPES_H
 
-#include "proto/base/verbs_types.h"
+#include "verbs_types.h"
 
 #include <stdint.h>
 

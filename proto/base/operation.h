@@ -101,7 +101,7 @@ static inline bool rnic_wr_is_of_type(const struct rnic_wr_operation *operation,
 	return qp_type < 16 && (operation->services >> qp_type & 1) != 0;
 }
 
-/* Whether the operands lie in place of the WQE's SGE, so that an SGE lies in the side area. */
+/* Whether the operands lie in place of the WQE's SGE, so that an SGE lies in the spill area. */
 static inline bool rnic_wr_takes_place_of_sge(const struct rnic_wr_operation *operation)
 {
 	return operation->operands > RNIC_WR_OPERANDS_REMOTE;

@@ -3,8 +3,8 @@
  * The numbers of the verbs, which applications, library, daemon and engine share: states, opcodes,
  * statuses, access rights, attribute masks. Installed as <rnic/verbs_types.h>.
  *
- * Where libibverbs has the same notion, the value is the same (lib/dropin/verbs asserts this), so that a
- * translation checks the range and needs no table.
+ * Where libibverbs has the same notion, the value is the same (lib/dropin/verbs asserts this), so
+ * that a translation checks the range and needs no table.
  */
 #ifndef PROTO_BASE_VERBS_TYPES_H
 #define PROTO_BASE_VERBS_TYPES_H

@@ -6,8 +6,8 @@
  * A session has event channels and identifiers. An identifier stands for a listener, a connection
  * or a datagram service, and reports to one channel. A channel is a socket on which the daemon
  * sends events, one in a message, RNIC_CM_EVENTS_SENT_MAX at most that the client has not taken.
- * The daemon speaks the protocol (daemon/control/cm); the client keeps its queue pair and brings the queue
- * pair into the states that the events, or CM_QP_ATTRIBUTES, describe.
+ * The daemon speaks the protocol (daemon/control/cm); the client keeps its queue pair and brings
+ * the queue pair into the states that the events, or CM_QP_ATTRIBUTES, describe.
  *
  * The client counts the events that it has taken from a channel, modulo 2^32. The count in a
  * request tells the daemon which events the client has not seen: those of a destroyed identifier

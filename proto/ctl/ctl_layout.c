@@ -237,7 +237,7 @@ RNIC_AT(struct rnic_ctl_create_qp, reserved, 60);
 RNIC_AT(struct rnic_ctl_create_qp, xrcd, 64);
 RNIC_AT(struct rnic_ctl_create_qp, queue_region, 72);
 RNIC_AT(struct rnic_ctl_create_qp, entries_offset, 80);
-RNIC_AT(struct rnic_ctl_create_qp, sides_offset, 88);
+RNIC_AT(struct rnic_ctl_create_qp, spill_offset, 88);
 
 RNIC_SIZE(struct rnic_ctl_create_qp_reply, 12);
 RNIC_AT(struct rnic_ctl_create_qp_reply, qp, 0);

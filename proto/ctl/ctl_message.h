@@ -360,7 +360,7 @@ struct rnic_ctl_create_qp {
 	struct rnic_handle xrcd; /* of an XRC target, which has neither PD nor CQs; else none */
 	struct rnic_handle queue_region; /* none: the QP has no queues */
 	uint64_t entries_offset;	 /* of the queues' entries in the region */
-	uint64_t sides_offset;		 /* of their side areas */
+	uint64_t spill_offset;		 /* of their spill areas */
 };
 
 struct rnic_ctl_create_qp_reply {

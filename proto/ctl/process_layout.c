@@ -95,27 +95,27 @@ RNIC_AT(struct rnic_facts_page, magic, 0);
 RNIC_AT(struct rnic_facts_page, reserved, 4);
 RNIC_AT(struct rnic_facts_page, sequence, 8);
 
-RNIC_SIZE(struct rnic_card_counter, 64);
-RNIC_AT(struct rnic_card_counter, value, 0);
-RNIC_AT(struct rnic_card_counter, kind, 8);
-RNIC_AT(struct rnic_card_counter, reserved, 12);
-RNIC_AT(struct rnic_card_counter, name, 16);
+RNIC_SIZE(struct rnic_stats_counter, 64);
+RNIC_AT(struct rnic_stats_counter, value, 0);
+RNIC_AT(struct rnic_stats_counter, kind, 8);
+RNIC_AT(struct rnic_stats_counter, reserved, 12);
+RNIC_AT(struct rnic_stats_counter, name, 16);
 
-RNIC_SIZE(struct rnic_card, 10296);
-RNIC_AT(struct rnic_card, magic, 0);
-RNIC_AT(struct rnic_card, bytes, 4);
-RNIC_AT(struct rnic_card, facts_sequence, 8);
-RNIC_AT(struct rnic_card, gids_used, 16);
-RNIC_AT(struct rnic_card, session_count, 20);
-RNIC_AT(struct rnic_card, pd_count, 24);
-RNIC_AT(struct rnic_card, mr_count, 28);
-RNIC_AT(struct rnic_card, mw_count, 32);
-RNIC_AT(struct rnic_card, cq_count, 36);
-RNIC_AT(struct rnic_card, qp_count, 40);
-RNIC_AT(struct rnic_card, srq_count, 44);
-RNIC_AT(struct rnic_card, counter_count, 48);
-RNIC_AT(struct rnic_card, reserved, 52);
-RNIC_AT(struct rnic_card, counters, 56);
+RNIC_SIZE(struct rnic_stats_page, 10296);
+RNIC_AT(struct rnic_stats_page, magic, 0);
+RNIC_AT(struct rnic_stats_page, bytes, 4);
+RNIC_AT(struct rnic_stats_page, facts_sequence, 8);
+RNIC_AT(struct rnic_stats_page, gids_used, 16);
+RNIC_AT(struct rnic_stats_page, session_count, 20);
+RNIC_AT(struct rnic_stats_page, pd_count, 24);
+RNIC_AT(struct rnic_stats_page, mr_count, 28);
+RNIC_AT(struct rnic_stats_page, mw_count, 32);
+RNIC_AT(struct rnic_stats_page, cq_count, 36);
+RNIC_AT(struct rnic_stats_page, qp_count, 40);
+RNIC_AT(struct rnic_stats_page, srq_count, 44);
+RNIC_AT(struct rnic_stats_page, counter_count, 48);
+RNIC_AT(struct rnic_stats_page, reserved, 52);
+RNIC_AT(struct rnic_stats_page, counters, 56);
 
 _Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_start) <=
 		       RNIC_PROCESS_MESSAGE_BYTES,

@@ -9,7 +9,7 @@
  *
  * The order of the link is the order of events: a device process knows a GID, and the facts, before
  * a client of whom the control plane tells later. Beside the link lie two shared pages: the facts
- * page (the control plane writes) and the card (the device process writes).
+ * page (the control plane writes) and the statistics page (the device process writes).
  */
 #ifndef PROTO_CTL_PROCESS_MESSAGE_H
 #define PROTO_CTL_PROCESS_MESSAGE_H
@@ -61,7 +61,8 @@ enum rnic_process_start_flag {
 	RNIC_START_CAPTURE = 1 << 1, /* descriptor 2 is the capture */
 };
 
-/* Descriptors: the facts page (sealed, to be read), the card (to be written), the capture or none.
+/* Descriptors: the facts page (sealed, to be read), the statistics page (to be written), the
+ * capture or none.
  */
 struct rnic_process_start {
 	uint32_t lane; /* RNIC_LANE_FIRST to RNIC_LANE_LAST */
@@ -182,19 +183,19 @@ struct rnic_facts_page {
 	_Atomic uint64_t sequence;
 };
 
-#define RNIC_CARD_MAGIC	       UINT32_C(0x64726163) /* "card" in a hex dump */
-#define RNIC_CARD_COUNTERS_MAX 160
+#define RNIC_STATS_MAGIC	UINT32_C(0x74617473) /* "stat" in a hex dump */
+#define RNIC_STATS_COUNTERS_MAX 160
 
-enum rnic_card_kind {
-	RNIC_CARD_DEVICE = 1, /* of engine, ports and loop */
-	RNIC_CARD_FAULT = 2,  /* of the rules of --fault */
-	RNIC_CARD_PORT = 3,   /* of the port as the IBTA defines its counters */
+enum rnic_stats_kind {
+	RNIC_STATS_DEVICE = 1, /* of engine, ports and loop */
+	RNIC_STATS_FAULT = 2,  /* of the rules of --fault */
+	RNIC_STATS_PORT = 3,   /* of the port as the IBTA defines its counters */
 };
 
 /* The device process writes a name once, before it counts the entry in `counter_count`. */
-struct rnic_card_counter {
+struct rnic_stats_counter {
 	_Atomic uint64_t value;
-	uint32_t kind; /* enum rnic_card_kind */
+	uint32_t kind; /* enum rnic_stats_kind */
 	uint32_t reserved;
 	char name[48];
 };
@@ -205,7 +206,7 @@ struct rnic_card_counter {
  * first, with acquire. So it knows the GIDs that were in use when the process had applied these
  * facts, and gives none of them away.
  */
-struct rnic_card {
+struct rnic_stats_page {
 	uint32_t magic;
 	uint32_t bytes;
 	_Atomic uint64_t facts_sequence; /* of the latest FACTS that the process applied */
@@ -219,7 +220,7 @@ struct rnic_card {
 	_Atomic uint32_t srq_count;
 	_Atomic uint32_t counter_count;
 	uint32_t reserved;
-	struct rnic_card_counter counters[RNIC_CARD_COUNTERS_MAX];
+	struct rnic_stats_counter counters[RNIC_STATS_COUNTERS_MAX];
 };
 
 /*

@@ -113,7 +113,7 @@ _Static_assert(sizeof(struct rnic_cq_region) == RNIC_CQ_ENTRIES_OFFSET, "entries
 #define INLINE_BYTES_MIN 64
 
 /* Two senders that fill neighbouring slots must not share a cache line. */
-static uint32_t side_stride(uint32_t sge_count, uint32_t inline_bytes)
+static uint32_t spill_stride(uint32_t sge_count, uint32_t inline_bytes)
 {
 	uint32_t sge_bytes = sge_count > 1 ? sge_count * (uint32_t)sizeof(struct rnic_sge) : 0;
 	uint32_t bytes = sge_bytes > inline_bytes ? sge_bytes : inline_bytes;
@@ -126,16 +126,16 @@ static uint64_t plan_entries(struct rnic_queue_plan *plan, uint32_t depth, uint6
 			     uint32_t stride_bytes, uint64_t offset)
 {
 	plan->slots = depth == 0 ? 0 : (uint32_t)rnic_power_of_two_at_least(depth);
-	plan->side_stride_bytes = depth == 0 ? 0 : stride_bytes;
+	plan->spill_stride_bytes = depth == 0 ? 0 : stride_bytes;
 	plan->entries_offset = offset;
 	return offset + plan->slots * entry_bytes;
 }
 
-/* Places the side area at `offset`; returns the offset behind the area. */
-static uint64_t plan_side(struct rnic_queue_plan *plan, uint64_t offset)
+/* Places the spill area at `offset`; returns the offset behind the area. */
+static uint64_t plan_spill(struct rnic_queue_plan *plan, uint64_t offset)
 {
-	plan->side_offset = offset;
-	return offset + (uint64_t)plan->slots * plan->side_stride_bytes;
+	plan->spill_offset = offset;
+	return offset + (uint64_t)plan->slots * plan->spill_stride_bytes;
 }
 
 static bool are_within_maxima(const struct rnic_qp_capacities *capacities)
@@ -172,13 +172,13 @@ int rnic_queues_plan(const struct rnic_qp_capacities *granted, struct rnic_queue
 	if (!are_within_maxima(granted))
 		return -EINVAL;
 	offset = plan_entries(&planned.send, granted->max_send_wr, sizeof(struct rnic_send_wqe),
-			      side_stride(granted->max_send_sge, granted->max_inline_bytes), 0);
+			      spill_stride(granted->max_send_sge, granted->max_inline_bytes), 0);
 	offset = rnic_round_up(offset, RNIC_CACHE_LINE_BYTES);
 	planned.entries_bytes =
 		plan_entries(&planned.recv, granted->max_recv_wr, sizeof(struct rnic_recv_wqe),
-			     side_stride(granted->max_recv_sge, 0), offset);
-	planned.sides_bytes = plan_side(&planned.recv, plan_side(&planned.send, 0));
-	assert(planned.entries_bytes + planned.sides_bytes <= RNIC_QUEUE_REGION_BYTES_MAX);
+			     spill_stride(granted->max_recv_sge, 0), offset);
+	planned.spill_bytes = plan_spill(&planned.recv, plan_spill(&planned.send, 0));
+	assert(planned.entries_bytes + planned.spill_bytes <= RNIC_QUEUE_REGION_BYTES_MAX);
 	*plan = planned;
 	return 0;
 }
@@ -195,8 +195,8 @@ int rnic_srq_plan(const struct rnic_srq_attributes *granted, struct rnic_srq_pla
 	if (!are_within_maxima(&capacities))
 		return -EINVAL;
 	offset = plan_entries(&planned.recv, granted->max_wr, sizeof(struct rnic_recv_wqe),
-			      side_stride(granted->max_sge, 0), sizeof(struct rnic_srq_region));
-	offset = plan_side(&planned.recv, rnic_round_up(offset, RNIC_CACHE_LINE_BYTES));
+			      spill_stride(granted->max_sge, 0), sizeof(struct rnic_srq_region));
+	offset = plan_spill(&planned.recv, rnic_round_up(offset, RNIC_CACHE_LINE_BYTES));
 	planned.region_bytes = rnic_round_up(offset, RNIC_QUEUE_PAGE_BYTES);
 	*plan = planned;
 	return 0;

@@ -73,9 +73,9 @@
  * What a message made or reset (objects, their words in a session region) comes before all that
  * follows the message: the socket's locks order it.
  *
- * tests/unit/proto/shm/test_ring.c and tests/unit/daemon/device/queues/test_shared_rings.c, which has both halves, also
- * run under a thread sanitizer. It judges by these orderings and not by the processor's, so it sees
- * 1 to 3 fail on x86 too. 4 to 7 rest on what is written here.
+ * tests/unit/proto/shm/test_ring.c and tests/unit/daemon/device/queues/test_shared_rings.c, which
+ * has both halves, also run under a thread sanitizer. It judges by these orderings and not by the
+ * processor's, so it sees 1 to 3 fail on x86 too. 4 to 7 rest on what is written here.
  */
 #ifndef PROTO_SHM_RING_H
 #define PROTO_SHM_RING_H

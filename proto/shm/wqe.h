@@ -2,9 +2,9 @@
 /*
  * Work queue elements (WQEs): a client writes them into the queues of a QP or an SRQ.
  *
- * A queue is a ring of WQEs of fixed size and a side area with one stride per slot. What the usual
+ * A queue is a ring of WQEs of fixed size and a spill area with one stride per slot. What the usual
  * WQE brings fits into the WQE: one SGE, or a few bytes of inline data. What does not lies in the
- * slot's part of the side area, so that a client without such WQEs touches no page of that area.
+ * slot's part of the spill area, so that a client without such WQEs touches no page of that area.
  * The daemon copies a WQE once, then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
@@ -49,7 +49,7 @@ struct rnic_send_wqe {
 		struct {
 			uint64_t compare;
 			uint64_t swap_or_add;
-		} atomic; /* whose SGE lies in the side area */
+		} atomic; /* whose SGE lies in the spill area */
 		struct {
 			uint64_t length;
 			uint32_t access; /* enum rnic_access */
@@ -63,7 +63,7 @@ struct rnic_send_wqe {
 	};
 };
 
-/* Whether inline data of this length lies in the WQE; longer data lies in the side area. */
+/* Whether inline data of this length lies in the WQE; longer data lies in the spill area. */
 static inline bool rnic_inline_is_inside(uint64_t bytes)
 {
 	return bytes <= sizeof(((struct rnic_send_wqe *)0)->inline_data);
@@ -76,7 +76,7 @@ struct rnic_recv_wqe {
 
 /*
  * A receive WQE has one SGE, unless the length of that SGE is this value or more. Then the length
- * is this value plus the number of SGEs, and the SGEs lie in the side area. No real length is so
+ * is this value plus the number of SGEs, and the SGEs lie in the spill area. No real length is so
  * large: the library cuts the length of a single SGE down to RNIC_MESSAGE_BYTES_MAX.
  */
 #define RNIC_RECV_SGES_BESIDE UINT32_C(0xffff0000)
@@ -96,26 +96,26 @@ struct rnic_srq_region {
 };
 
 /*
- * Where one queue lies: its entries from the start of all entries, its side area from the start of
- * all side areas.
+ * Where one queue lies: its entries from the start of all entries, its spill area from the start of
+ * all spill areas.
  */
 struct rnic_queue_plan {
 	uint32_t slots; /* a power of two, at least the depth asked for; 0 when there is no queue */
-	uint32_t side_stride_bytes;
+	uint32_t spill_stride_bytes;
 	uint64_t entries_offset;
-	uint64_t side_offset;
+	uint64_t spill_offset;
 };
 
 /*
  * The queues of a QP, which lie in two places of a queue region: the entries of both queues in the
- * one, their side areas in the other. The client chooses the places, at multiples of
+ * one, their spill areas in the other. The client chooses the places, at multiples of
  * RNIC_CACHE_LINE_BYTES.
  */
 struct rnic_queues_plan {
 	struct rnic_queue_plan send;
 	struct rnic_queue_plan recv;
 	uint64_t entries_bytes; /* 0: the QP has no queues */
-	uint64_t sides_bytes;
+	uint64_t spill_bytes;
 };
 
 /* The region of an SRQ, with the one place of both areas: the region itself. */

@@ -12,9 +12,9 @@ import tempfile
 
 # The complete example of the handle API's document.
 EXAMPLE = r"""
-#include "lib/include/rnic/compat/kernel/types.h"
-#include "lib/include/rnic/compat/user/user.h"
-#include "lib/include/rnic/compat/user/rdma.h"
+#include "kernel/types.h"
+#include "user/user.h"
+#include "user/rdma.h"
 
 int main(void) {
     // Allocate and register memory
@@ -56,8 +56,8 @@ int main(void) {
 
 # Its fragments, each within a function.
 FRAGMENTS = r"""
-#include "lib/include/rnic/compat/kernel/types.h"
-#include "lib/include/rnic/compat/user/user.h"
+#include "kernel/types.h"
+#include "user/user.h"
 #include "rdma.h"
 
 static char buffer[4096];

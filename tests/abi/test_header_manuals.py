@@ -64,8 +64,8 @@ class HeaderManuals(unittest.TestCase):
             (top / "rnic").mkdir()
             (top / "rnic/a.h").write_text(HEADER % comment, encoding="utf-8")
             self.done = subprocess.run(
-                [sys.executable, "-B", TREE / "tools/packaging/manuals/header_manuals.py", "--include", top,
-                 "--output", top / "man3", "rnic/a.h=rnic-a"],
+                [sys.executable, "-B", TREE / "tools/packaging/manuals/header_manuals.py",
+                 "--include", top, "--output", top / "man3", "rnic/a.h=rnic-a"],
                 capture_output=True, text=True, check=False)
             pages = {path.stem: path for path in (top / "man3").glob("*.3")}
             self.links = {name: path.readlink().stem for name, path in pages.items()

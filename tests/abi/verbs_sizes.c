@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sizes that programs were compiled with (x86-64, rdma-core 39 to 44). Headers of another
- * release may have grown a struct; then this says which, and the slack of lib/dropin/verbs/ibv_objects.h
- * must be looked at.
+ * release may have grown a struct; then this says which, and the slack of
+ * lib/dropin/verbs/ibv_objects.h must be looked at.
  */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_manifests.sh: the Kubernetes manifests of tools/packaging/containers have every key that they must
-# have and none that does not exist, their images have versions, and a fault that is put there is
-# found. Exit status 77 where npm cannot bring the schemas.
+# check_manifests.sh: the Kubernetes manifests of tools/packaging/containers have every key
+# that they must have and none that does not exist, their images have versions, and a fault that is
+# put there is found. Exit status 77 where npm cannot bring the schemas.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-manifests=("$here"/../../tools/containers/kubernetes/*.yaml)
+manifests=("$here"/../../tools/packaging/containers/kubernetes/*.yaml)
 modules=$("$here/npm_packages.sh" yaml@2.8.1 kubernetes-models@5.1.0 typescript@5.9.3) || {
 	status=$?
 	echo "$modules"
@@ -29,7 +29,7 @@ complains() {
 
 # finds MANIFEST SED-SCRIPT PATTERN
 finds() {
-	sed "$2" "$here/../../tools/containers/kubernetes/$1" >"$work/wrong.yaml"
+	sed "$2" "$here/../../tools/packaging/containers/kubernetes/$1" >"$work/wrong.yaml"
 	complains "$3" "$work/wrong.yaml"
 }
 finds rnicd.yaml 's/readOnlyRootFilesystem/readOnlyRoot/' '"readOnlyRoot"'

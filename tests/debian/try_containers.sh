@@ -3,9 +3,9 @@
 #
 # try_containers.sh ROOT FOLDER: programs in containers of the root file system ROOT, a Debian, find
 # the device of a daemon outside, in podman (runc), bubblewrap and systemd-nspawn; and the image of
-# tools/packaging/containers/Containerfile, whose base is ROOT, is such a daemon. FOLDER, which must not
-# exist, takes images and sockets, until the end. No registry is asked. It needs root; checks of a
-# runtime that is missing are skipped.
+# tools/packaging/containers/Containerfile, whose base is ROOT, is such a daemon. FOLDER, which must
+# not exist, takes images and sockets, until the end. No registry is asked. It needs root; checks of
+# a runtime that is missing are skipped.
 set -u
 
 [ $# -eq 2 ] || { sed -n '4,9p' "$0" >&2; exit 1; }
@@ -178,7 +178,8 @@ mkdir "$folder/source"
 tar -C "$top" --exclude='./build' --exclude='./build-*' --exclude=./.git -cf - . |
 	tar -C "$folder/source" --no-same-owner -xf -
 check "the image" podman build --isolation chroot --network host --build-arg BASE=base \
-	--tag rnicd --file "$folder/source/tools/containers/Containerfile" "$folder/source"
+	--tag rnicd --file "$folder/source/tools/packaging/containers/Containerfile" \
+	"$folder/source"
 libraries=/usr/lib/$(uname -m)-linux-gnu/rnic
 check "the daemon" podman run --detach --name device --network=none --read-only \
 	--security-opt no-new-privileges \

@@ -137,7 +137,7 @@ static int start_child(bool is_serving)
 		.link_fd = fds[0],
 		.lane = RNIC_LANE_FIRST,
 		.facts_page.fd = -1,
-		.card_page.fd = -1,
+		.stats_page.fd = -1,
 		.outbox = {.answer_fd = -1, .retry_ns = UINT64_MAX, .behind_since_ns = UINT64_MAX},
 	};
 	child_log_init(&child.log);
@@ -154,7 +154,7 @@ static void end_child(int peer_fd)
 		device_link_receive(&child, true);
 	}
 	require(child.link_fd < 0 && child.outbox.answer_fd < 0);
-	rows_slot_clear(&child.rows);
+	pending_query_clear(&child.rows);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -218,16 +218,16 @@ static size_t next_message(struct input *input, uint8_t *message)
 /* The rows that came are as many as they say. */
 static void look_at_rows(void)
 {
-	struct rows_slot *slot = &child.rows;
+	struct pending_query *slot = &child.rows;
 
-	if (slot->state == ROWS_SLOT_ANSWERED) {
+	if (slot->state == PENDING_QUERY_ANSWERED) {
 		for (size_t i = 0; i < (size_t)slot->head.row_count * slot->head.row_bytes; i++)
 			datagram_sum ^= ((const uint8_t *)slot->rows)[i];
-		rows_slot_clear(slot);
+		pending_query_clear(slot);
 	}
-	if (slot->state == ROWS_SLOT_FREE)
-		rows_slot_ask(slot, 1, 0, RNIC_SHOW_QPS, 0, common.now_ns + RNIC_NS_PER_SECOND);
-	rows_slot_expire(slot, common.now_ns);
+	if (slot->state == PENDING_QUERY_FREE)
+		pending_query_ask(slot, 1, 0, RNIC_SHOW_QPS, 0, common.now_ns + RNIC_NS_PER_SECOND);
+	pending_query_expire(slot, common.now_ns);
 }
 
 static void drain(int peer_fd)

@@ -63,7 +63,7 @@ struct input {
 };
 
 static struct {
-	struct device_half half;   /* whose ports send and receive nothing */
+	struct device device;	   /* whose ports send and receive nothing */
 	struct device_set devices; /* without processes */
 	struct device_child child;
 	struct client_set clients;
@@ -184,23 +184,23 @@ static void start_device(void)
 	static struct engine_sink sink;
 	const struct engine_config config = {
 		.sink = &sink,
-		.sink_context = &device.half.sessions,
+		.sink_context = &device.device.sessions,
 		.random = prng_source(&device.random),
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
-	give_ports(&device.half.ports);
+	give_ports(&device.device.ports);
 	fill_facts(&device.facts, &gid);
 	prng_init(&device.random, 0);
 	device.cm = cm_create(&cm_config);
 	assert(device.cm != NULL);
-	sink = device_half_sink;
+	sink = device_sink;
 	sink.multicast = join;
-	assert(session_set_init(&device.half.sessions, &device.half.engine, &device.facts,
+	assert(session_set_init(&device.device.sessions, &device.device.engine, &device.facts,
 				&device_connection_owner) == 0);
-	assert(connection_set_init(&device.half.connections, &device.half.sessions, &host,
+	assert(connection_set_init(&device.device.connections, &device.device.sessions, &host,
 				   &device_requests_role, UINT64_MAX) == 0);
 	assert(device_set_open(&device.devices, &(struct device_set_config){
 							.capture_fd = -1, .process_max = 1}) == 0);
@@ -211,8 +211,8 @@ static void start_device(void)
 							.facts = &device.facts,
 							.settings = &device.settings,
 						}) == 0);
-	assert(engine_init(&device.half.engine, &config) == 0);
-	engine_set_gid(&device.half.engine, 0, &gid);
+	assert(engine_init(&device.device.engine, &config) == 0);
+	engine_set_gid(&device.device.engine, 0, &gid);
 	device.memfd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert(device.memfd >= 0 && ftruncate(device.memfd, MEMORY_BYTES) == 0);
 	assert(fcntl(device.memfd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
@@ -335,18 +335,18 @@ static void turn(void)
 	static struct packet_builder builder;
 	static struct rnic_packet packet;
 
-	session_turn_take_work(&device.half.sessions);
-	for (uint32_t i = 0;
-	     i < 64 && engine_transmit(&device.half.engine, &builder, device.half.sessions.now_ns);
+	session_turn_take_work(&device.device.sessions);
+	for (uint32_t i = 0; i < 64 && engine_transmit(&device.device.engine, &builder,
+						       device.device.sessions.now_ns);
 	     i++)
-		engine_packets_read(&device.half.engine, device.half.sessions.now_ns);
+		engine_packets_read(&device.device.engine, device.device.sessions.now_ns);
 	for (uint32_t i = 0; i < 64 && cm_transmit(device.cm, &packet); i++)
 		;
-	device.half.sessions.now_ns += 300000000;
-	device.clients.now_ns = device.half.sessions.now_ns;
-	engine_tick(&device.half.engine, device.half.sessions.now_ns);
-	cm_tick(device.cm, device.half.sessions.now_ns);
-	session_turn_deliver(&device.half.sessions, false);
+	device.device.sessions.now_ns += 300000000;
+	device.clients.now_ns = device.device.sessions.now_ns;
+	engine_tick(&device.device.engine, device.device.sessions.now_ns);
+	cm_tick(device.cm, device.device.sessions.now_ns);
+	session_turn_deliver(&device.device.sessions, false);
 }
 
 /* A request that is in order. */
@@ -402,7 +402,7 @@ static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle p
 
 	make(run, call, RNIC_CTL_CREATE_QUEUE_REGION, &region, false);
 	create.queue_region = made(call);
-	create.sides_offset = region.bytes / 2;
+	create.spill_offset = region.bytes / 2;
 	make(run, call, RNIC_CTL_CREATE_QP, &create, false);
 	modify.qp = made(call);
 	to_init |= type == RNIC_QP_TYPE_UD ? RNIC_QP_ATTR_QKEY : RNIC_QP_ATTR_ACCESS_FLAGS;
@@ -437,7 +437,8 @@ static void greet(struct run *run)
 	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) == 0);
 	close(sockets[1]);
 	client.connection_fd = sockets[0];
-	assert(device_connection_create(&device.half.connections, &client, &run->connection) == 0);
+	assert(device_connection_create(&device.device.connections, &client, &run->connection) ==
+	       0);
 	run->client->has_greeted = true;
 	list_remove(&run->client->hello_node);
 }
@@ -513,12 +514,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	device_connection_end(run.connection);
 	while (device.clients.client_count > 0)
 		client_teardown_run(&device.clients);
-	while (device.half.connections.connection_count > 0)
-		connection_teardown_run(&device.half.connections);
+	while (device.device.connections.connection_count > 0)
+		connection_teardown_run(&device.device.connections);
 	close(sockets[1]);
 	for (uint32_t i = 0; i < RESOURCE_COUNT; i++) {
 		assert(device.clients.quotas.usage[i] == 0);
-		assert(device.half.connections.quotas.usage[i] == 0);
+		assert(device.device.connections.quotas.usage[i] == 0);
 	}
 	return 0;
 }

@@ -119,7 +119,7 @@ static unsigned direct_receive(const struct direct *direct, struct letter *lette
 	return count;
 }
 
-/* Takes START: the lane and the card. */
+/* Takes START: the lane and the statistics page. */
 static void take_start(struct lane_program *program)
 {
 	struct rnic_process_start start;
@@ -132,7 +132,7 @@ static void take_start(struct lane_program *program)
 	memcpy(&start, letter.payload, sizeof(start));
 	program->lane = start.lane;
 	close(fds[0]);
-	program->card_fd = fds[1];
+	program->stats_fd = fds[1];
 }
 
 /* Takes the sockets of the first GID that comes. */
@@ -164,7 +164,7 @@ void lane_program_close(const struct lane_program *program)
 		if (program->send_fds[i] >= 0)
 			close(program->send_fds[i]);
 	close(program->receive_fd);
-	close(program->card_fd);
+	close(program->stats_fd);
 	direct_close(&program->direct);
 }
 

@@ -35,7 +35,7 @@ void direct_expect_unharmed(void);
 struct lane_program {
 	struct direct direct;
 	uint32_t lane;
-	int card_fd;
+	int stats_fd;
 	int receive_fd;
 	int send_fds[RNIC_LANE_SEND_SOCKETS]; /* -1: the kernel tells no lanes apart */
 };

@@ -290,7 +290,7 @@ static void test_control_connection_closed_first(void **state)
 /* A client that only reads, or only writes, on one of the two. */
 static void test_half_open_connections(void **state)
 {
-	static const int halves[] = {SHUT_RD, SHUT_WR};
+	static const int family[] = {SHUT_RD, SHUT_WR};
 	const unsigned before = count_descriptors();
 
 	(void)state;
@@ -298,7 +298,7 @@ static void test_half_open_connections(void **state)
 		struct hostile_client client, other;
 
 		hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
-		shutdown(i < 2 ? client.control_fd : client.fd, halves[i % 2]);
+		shutdown(i < 2 ? client.control_fd : client.fd, family[i % 2]);
 		hostile_client_open(&other, &rnicd, HOSTILE_STEPS);
 		hostile_client_close(&other);
 		hostile_client_close(&client);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with the device inside that misuse what the control plane gave them: the card, and the
- * sockets of their lane. Others notice nothing, and the lane serves the next program.
+ * Programs with the device inside that misuse what the control plane gave them: the statistics
+ * page, and the sockets of their lane. Others notice nothing, and the lane serves the next program.
  *
  * usage: hostile_lanes RNICD
  */
@@ -21,14 +21,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CARD_ROUNDS 40
-#define PAGES_MAX   1000 /* of a listing */
-#define FLOOD	    20000
-#define FORGERIES   500
-#define QUIET_MS    100
-#define LANES_MAX   130
+#define STATS_ROUNDS 40
+#define PAGES_MAX    1000 /* of a listing */
+#define FLOOD	     20000
+#define FORGERIES    500
+#define QUIET_MS     100
+#define LANES_MAX    130
 
-/* ---- the card ---- */
+/* ---- the statistics page ---- */
 
 /* Reads a whole listing, which has an end. */
 static void list_all(const struct played_peer *played, enum rnic_show_kind kind)
@@ -45,38 +45,38 @@ static void list_all(const struct played_peer *played, enum rnic_show_kind kind)
 	} while (answer.next != 0);
 }
 
-/* The card says anything, also while the control plane reads it. */
-static void test_cards_that_lie(void **state)
+/* The statistics page says anything, also while the control plane reads it. */
+static void test_statistics_that_lie(void **state)
 {
 	const struct rnic_gid own = played_peer_own_gid();
 	struct lane_program liar;
 	struct played_peer played;
 	struct prng prng;
-	uint8_t *card;
+	uint8_t *stats;
 
 	(void)state;
 	prng_init(&prng, 1);
 	lane_program_open(&liar);
 	played_peer_open(&played, &own, 0x1234);
-	card = mmap(NULL, sizeof(struct rnic_card), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    liar.card_fd, 0);
-	assert_ptr_not_equal(card, MAP_FAILED);
-	for (unsigned round = 0; round < CARD_ROUNDS; round++) {
-		for (size_t i = 0; i < sizeof(struct rnic_card); i++)
-			card[i] = round == 0 ? 0xff : (uint8_t)prng_next(&prng);
-		/* A name of a counter that does not end, in rounds whose card is one. */
+	stats = mmap(NULL, sizeof(struct rnic_stats_page), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     liar.stats_fd, 0);
+	assert_ptr_not_equal(stats, MAP_FAILED);
+	for (unsigned round = 0; round < STATS_ROUNDS; round++) {
+		for (size_t i = 0; i < sizeof(struct rnic_stats_page); i++)
+			stats[i] = round == 0 ? 0xff : (uint8_t)prng_next(&prng);
+		/* A name of a counter that does not end, in rounds whose statistics page is one. */
 		if (round % 2 == 1) {
-			struct rnic_card *honest = (void *)card;
+			struct rnic_stats_page *honest = (void *)stats;
 
-			honest->magic = RNIC_CARD_MAGIC;
+			honest->magic = RNIC_STATS_MAGIC;
 			honest->bytes = sizeof(*honest);
 			honest->counter_count =
-				round % 4 == 1 ? UINT32_MAX : RNIC_CARD_COUNTERS_MAX;
+				round % 4 == 1 ? UINT32_MAX : RNIC_STATS_COUNTERS_MAX;
 		}
 		list_all(&played, RNIC_SHOW_DEVICE);
 		list_all(&played, RNIC_SHOW_COUNTERS);
 	}
-	munmap(card, sizeof(struct rnic_card));
+	munmap(stats, sizeof(struct rnic_stats_page));
 	played_peer_close(&played);
 	lane_program_close(&liar);
 	direct_expect_unharmed();
@@ -262,7 +262,7 @@ static void test_descriptors_over_fork(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cards_that_lie),
+		cmocka_unit_test(test_statistics_that_lie),
 		cmocka_unit_test(test_sender_of_another_lane),
 		cmocka_unit_test(test_lane_that_is_never_drained),
 		cmocka_unit_test(test_descriptors_over_fork),

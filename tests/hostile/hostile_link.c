@@ -324,8 +324,8 @@ void hostile_place_queues(struct hostile_client *client, struct rnic_ctl_create_
 	rnic_queues_grant(&request->capacities, request->type, !rnic_handle_is_none(request->srq),
 			  &granted);
 	assert_int_equal(rnic_queues_plan(&granted, &client->plan), 0);
-	request->sides_offset = rnic_round_up(client->plan.entries_bytes, RNIC_CACHE_LINE_BYTES);
-	region.bytes = rnic_round_up(request->sides_offset + client->plan.sides_bytes,
+	request->spill_offset = rnic_round_up(client->plan.entries_bytes, RNIC_CACHE_LINE_BYTES);
+	region.bytes = rnic_round_up(request->spill_offset + client->plan.spill_bytes,
 				     RNIC_QUEUE_PAGE_BYTES);
 	hostile_must(client->fd, RNIC_CTL_CREATE_QUEUE_REGION, &region, sizeof(region), &reply);
 	memcpy(&request->queue_region, reply.payload, sizeof(request->queue_region));

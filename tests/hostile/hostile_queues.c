@@ -75,7 +75,7 @@ static void test_impossible_places(void **state)
 		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &wrong, sizeof(wrong)),
 				 -EINVAL);
 		wrong = qp;
-		wrong.sides_offset = offsets[i];
+		wrong.spill_offset = offsets[i];
 		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &wrong, sizeof(wrong)),
 				 -EINVAL);
 	}
@@ -91,7 +91,7 @@ static void test_queues_that_do_not_fit(void **state)
 					       little = {4, 4, 1, 1, 64};
 	static const struct {
 		const struct rnic_qp_capacities *capacities;
-		uint64_t entries_offset, sides_offset;
+		uint64_t entries_offset, spill_offset;
 		int32_t status;
 	} cases[] = {
 		{&much_of_entries, 0, 0, -EINVAL},
@@ -102,7 +102,7 @@ static void test_queues_that_do_not_fit(void **state)
 		{&much_of_sides, 0, 64, -EINVAL},
 		{&much_of_sides, 0, -(uint64_t)4096, -EINVAL},
 		{&much_of_sides, 0, -(uint64_t)64, -EINVAL},
-		/* 288 bytes of entries, 256 bytes of side areas. */
+		/* 288 bytes of entries, 256 bytes of spill areas. */
 		{&little, 4096 - 320, 4096 - 256, 0},
 		{&little, 4096 - 256, 4096 - 256, -EINVAL},
 		{&little, 4096 - 320, 4096 - 192, -EINVAL},
@@ -116,7 +116,7 @@ static void test_queues_that_do_not_fit(void **state)
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		qp.capacities = *cases[i].capacities;
 		qp.entries_offset = cases[i].entries_offset;
-		qp.sides_offset = cases[i].sides_offset;
+		qp.spill_offset = cases[i].spill_offset;
 		assert_int_equal(status_of(&client, RNIC_CTL_CREATE_QP, &qp, sizeof(qp)),
 				 cases[i].status);
 	}
@@ -135,7 +135,7 @@ static void test_queues_on_top_of_each_other(void **state)
 	(void)state;
 	open_with_queues(&client, &qp);
 	for (unsigned i = 0; i < 2; i++) {
-		qp.sides_offset = 0;
+		qp.spill_offset = 0;
 		hostile_must(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &reply);
 		memcpy(&made[i], reply.payload, sizeof(made[i]));
 	}

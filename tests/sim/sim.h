@@ -149,7 +149,7 @@ void sim_window_drop(struct sim_qp *qp);
 /* Memory that lives as long as the simulation. */
 void *sim_keep(struct sim *sim, size_t bytes);
 
-/* Puts rules of port/fault.h in front of a host's card, on top of the rules there. */
+/* Puts rules of port/fault.h in front of a host's statistics page, on top of the rules there. */
 struct port *sim_fault(struct sim *sim, uint32_t host, const char *spec);
 
 /* The link's properties, to be changed at will. */

@@ -258,7 +258,7 @@ void sim_host_fini(struct sim_host *host)
 	free(host->xrc_srq.receives);
 	host->port->ops->close(host->port);
 	if (!host->nic->is_closed)
-		oracle_fail(host->oracle, "host %u: the card was not closed", host->index);
+		oracle_fail(host->oracle, "host %u: the RNIC was not closed", host->index);
 	sim_memory_fini(&host->memory);
 }
 

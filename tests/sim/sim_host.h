@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated host: the real engine, the port stack in front of its network card, memory, and QPs
- * with receive rings. It does what the device loop does, one turn at a time, with the time given.
+ * A simulated host: the real engine, the port stack in front of its network statistics page,
+ * memory, and QPs with receive rings. It does what the device loop does, one turn at a time, with
+ * the time given.
  *
  * It compares the engine's counters with the packets it saw, and breaks on purpose (`sabotage`) so
  * that the oracle can be shown to notice.

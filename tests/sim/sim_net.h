@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated network and its clock: hosts with one network card each (a port), a link for every
- * ordered pair of hosts, and in front of every host one ingress queue that all who send to it
- * share.
+ * The simulated network and its clock: hosts with one network statistics page each (a port), a link
+ * for every ordered pair of hosts, and in front of every host one ingress queue that all who send
+ * to it share.
  *
  * Everything is integer nanoseconds and drawn from one seeded generator, so that a run repeats
  * exactly. Datagrams travel as the bytes of the real wire format, ICRC included.

@@ -33,72 +33,30 @@ TAB_COLUMNS = 8
 # Names that a folder may hold whatever the others hold.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", "run.sh"}
 
-# Where a file is -> folders and files of "..." includes that it may use; the first match counts. A
-# folder may always include its own files, with or without the folder's name.
+# Where a file is -> the folders and files that its "..." includes may name, by their paths from the
+# repository; the first match counts. A folder may always include its own files. What may include
+# what inside a room is the business of folder_order.py.
 LAYERS = [
-    ("proto/base/", {"base"}),
-    ("proto/wire/", {"base", "wire"}),
-    ("proto/mad/", {"base", "wire", "mad"}),
-    ("proto/shm/", {"base", "shm"}),
-    ("proto/ctl/", {"base", "ctl"}),
-    ("lib/nic/base/", {"base"}),
-    ("lib/nic/engine/", {"base", "wire", "mad", "engine", "mem/client_memory.h",
-                         "mem/memory_batch.h"}),
-    ("lib/nic/port/", {"base", "wire", "port"}),
-    ("lib/nic/mem/", {"base", "mem"}),
-    ("lib/nic/path/", {"base", "wire", "engine", "port", "mem", "path"}),
-    ("daemon/shared/base/", {"base"}),
-    # The two programs share common alone; inside a device process, device/process drives the rest
-    # by device_half.h and device_host.h.
-    ("daemon/shared/", {"base", "shm", "ctl", "wire", "common", "engine/counters.def"}),
-    ("daemon/device/memory/", {"base", "mem", "device/memory", "guard/guard.h"}),
-    ("daemon/device/session/", {"base", "shm", "ctl", "common", "device/memory",
-                                "device/session", "device/device_config.h"}),
-    ("daemon/device/queues/", {"base", "shm", "ctl", "wire", "common", "engine", "device/session",
-                               "device/queues"}),
-    ("daemon/device/objects/", {"base", "shm", "ctl", "wire", "common", "engine", "mem",
-                                "device/memory", "device/session", "device/queues",
-                                "device/objects"}),
-    ("daemon/device/requests/", {"base", "ctl", "common", "device/session", "device/objects",
-                                 "device/requests", "device/device_config.h",
-                                 "device/device_host.h", "device/device_limits.h"}),
-    ("daemon/device/host_process/", {"base", "ctl", "wire", "common", "device/process",
-                                "device/device_half.h", "device/device_host.h",
-                                "engine/engine_limits.h", "port/udp/udp_lane_sockets.h"}),
-    ("daemon/device/host_program/", {"base", "ctl", "device/process", "device/direct",
-                               "device/device_config.h", "device/device_half.h",
-                               "guard/guard.h"}),
-    ("daemon/device/", {"base", "shm", "ctl", "wire", "common", "engine", "port", "path", "mem",
-                        "device"}),
-    ("daemon/control/lanes/", {"base", "wire", "port", "path", "lanes"}),
-    ("daemon/control/supervisor/", {"base", "ctl", "wire", "common", "devices"}),
-    ("daemon/control/network/", {"base", "wire", "ctl", "port", "common", "network", "cm/cm.h",
-                         "view/device_view.h"}),
-    ("daemon/control/clients/", {"base", "ctl", "common", "client", "devices/device_set.h"}),
-    ("daemon/control/cm_ids/", {"base", "ctl", "wire", "mad", "common", "client", "cm",
-                        "cm_ids"}),
-    ("daemon/control/", {"base", "ctl", "wire", "common", "client", "cm", "cm_ids",
-                         "devices", "lanes", "network", "view", "control",
-                         "engine/engine_limits.h", "path/port_stack.h", "path/stack_counters.h",
-                         "path/general_services.h", "port"}),
-    ("daemon/control/cm/", {"base", "wire", "mad", "cm"}),
-    ("daemon/control/view/", {"base", "wire", "ctl", "view"}),
-    ("lib/include/", {"rnic"}),
-    ("lib/client/native/", {"base", "shm", "ctl", "wire", "native", "rnic"}),
-    ("lib/dropin/verbs/", {"base", "wire", "native", "verbs"}),
-    ("lib/dropin/rdmacm/", {"base", "wire", "native/refuse.h", "verbs/ibv_native.h", "rdmacm"}),
-    ("lib/dropin/rsockets/", {"base", "wire", "verbs/ibv_native.h", "rdmacm/rdma_interface.h",
-                       "rdmacm/rdma_translate.h", "rsockets"}),
-    ("lib/client/admin/", {"admin", "base/time_units.h", "ctl", "native/socket_trust.h"}),
-    ("lib/dropin/view/", {"base", "ctl", "wire/gid.h", "view", "admin", "native/disable.h",
-                   "native/device_list.h"}),
-    ("lib/dropin/guard/", {"guard"}),
-    ("lib/apis/dial/", {"rnic", "dial"}),
-    ("lib/rdma/", {"rnic", "dial", "rdma"}),
-    ("lib/apis/connection/", {"rnic", "dial", "connection"}),
-    ("lib/apis/rpc/", {"rnic", "dial", "rpc"}),
+    ("proto/", {"proto/"}),
+    ("lib/nic/", {"proto/base/", "proto/wire/", "proto/mad/", "lib/nic/"}),
+    ("lib/wait/", {"proto/base/"}),
+    ("lib/client/", {"proto/", "lib/wait/", "lib/client/"}),
+    ("lib/dropin/guard/", set()),
+    ("lib/dropin/", {"proto/", "lib/wait/", "lib/client/", "lib/dropin/"}),
+    # The programming interfaces see public headers, which are <...> includes.
+    ("lib/apis/", {"lib/apis/"}),
+    ("daemon/shared/", {"proto/", "lib/nic/base/", "lib/nic/engine/counters.def", "lib/wait/",
+                        "daemon/shared/"}),
+    # The two programs of the daemon never see each other.
+    ("daemon/control/", {"proto/", "lib/nic/", "lib/wait/", "daemon/shared/",
+                         "daemon/control/"}),
+    ("daemon/device/", {"proto/", "lib/nic/", "lib/wait/", "lib/dropin/guard/guard.h",
+                        "daemon/shared/", "daemon/device/"}),
     ("tools/examples/modular-samples/", set()),
+    ("tools/", {"proto/", "lib/wait/", "lib/client/", "tools/", "rpc_echo.pb-c.h"}),
 ]
+
+STANDALONE = ("tools/examples/", "lib/include/", "proto/base/")
 
 # <...> includes that a layer must not use: what would let it do I/O, read a clock or start threads.
 IO_HEADERS = re.compile(
@@ -211,9 +169,14 @@ def layer_of(name):
 
 def check_quoted_include(tree, path, number, target):
     prefix, allowed = layer_of(tree.name(path))
-    if prefix is None or (path.parent / target).exists():
+    if prefix is None:
         return
-    if not any(target == part or target.startswith(part + "/") for part in allowed):
+    folder = tree.name(path.parent) + "/"
+    if (path.parent / target).exists():
+        # Headers that are installed, and examples, have no repository around them.
+        if not folder.startswith(STANDALONE):
+            tree.complain(path, number, f"\"{target}\" is no path from the repository")
+    elif not target.startswith((folder, *allowed)):
         tree.complain(path, number, f"{prefix} must not include \"{target}\"")
 
 
@@ -328,10 +291,11 @@ def check_engine_archive(tree, build):
 PROGRAMS = {
     "bin/rnicd": ["librnic_engine.a", "librnic_mem.a", "librnic_path.a", "librnic_memory.a",
                   "librnic_session.a", "librnic_queues.a", "librnic_objects.a",
-                  "librnic_requests.a", "librnic_device.a", "librnic_device_process.a"],
+                  "librnic_requests.a", "librnic_device.a", "librnic_device_link.a",
+                  "librnic_device_process.a"],
     "libexec/rnicd-device": ["librnic_cm.a", "librnic_cm_ids.a", "librnic_lanes.a",
-                             "librnic_control.a", "librnic_client.a", "librnic_devices.a",
-                             "librnic_network.a"],
+                             "librnic_control.a", "librnic_server.a", "librnic_clients.a",
+                             "librnic_supervisor.a", "librnic_network.a"],
 }
 
 

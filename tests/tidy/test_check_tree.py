@@ -110,10 +110,9 @@ class Rules(unittest.TestCase):
                 ("datagrams/datagram.c", "verbs/qp.h"),
                 ("verbs/qp.c", "engine.h"),
                 ("engine_addresses.c", "objects/mr.h")]:
-            for path in ["engine/" + used, "../" * user.count("/") + used]:
-                self.expect(folder_order.check_folder_order,
-                            {**files, room + user: f'#include "{path}"\n'},
-                            {**files, room + user: '#include "engine/engine_state.h"\n'})
+            self.expect(folder_order.check_folder_order,
+                        {**files, room + user: f'#include "{room}{used}"\n'},
+                        {**files, room + user: f'#include "{room}engine_state.h"\n'})
         for user, used in [
                 ("verbs/qp.c", "datagrams/datagram.h"),
                 ("requester/retry.c", "progress/qp_error.h"),
@@ -122,7 +121,14 @@ class Rules(unittest.TestCase):
                 ("engine_state.h", "reliability/pace.h"),
                 ("verbs/qp.c", "verbs/qp.h")]:
             self.assertEqual(self.complaints(folder_order.check_folder_order, {
-                **files, room + user: f'#include "engine/{used}"\n'}), [])
+                **files, room + user: f'#include "{room}{used}"\n'}), [])
+
+    def test_files_that_are_one_part(self):
+        room = "daemon/device/"
+        self.expect(folder_order.check_folder_order,
+                    {room + "device.c": f'#include "{room}link/link_client.h"\n'},
+                    {room + "device.c": f'#include "{room}device_state.h"\n'
+                                        f'#include "{room}requests/teardown.h"\n'})
 
     def test_repeated_names(self):
         def files(count):
@@ -190,20 +196,32 @@ with --port socket: io_uring_setup.
 
     def test_layers(self):
         for name, include in [
-                ("lib/nic/engine/a.c", '#include "port/port.h"'),
-                ("lib/nic/engine/a.c", '#include "shm/wqe.h"'),
+                ("proto/wire/a.c", '#include "lib/nic/base/list.h"'),
+                ("proto/wire/a.c", "#include <unistd.h>"),
+                ("lib/nic/engine/a.c", '#include "proto/shm/wqe.h"'),
                 ("lib/nic/engine/a.c", "#include <sys/socket.h>"),
                 ("lib/nic/engine/a.c", "#include <pthread.h>"),
-                ("lib/nic/port/a.c", '#include "engine/qp.h"'),
-                ("lib/nic/mem/a.c", '#include "port/port.h"'),
-                ("proto/wire/a.c", '#include "ctl/ctl_message.h"'),
-                ("proto/wire/a.c", "#include <unistd.h>"),
-                ("lib/client/native/a.c", '#include "engine/qp.h"'),
+                ("lib/wait/a.c", '#include "lib/nic/engine/engine.h"'),
+                ("lib/client/native/a.c", '#include "lib/nic/engine/qp.h"'),
                 ("lib/client/native/a.c", "#include <infiniband/verbs.h>"),
-                ("lib/dropin/verbs/a.c", '#include "session/session.h"')]:
+                ("lib/dropin/verbs/a.c", '#include "daemon/device/session/session.h"'),
+                ("lib/dropin/guard/a.c", '#include "lib/client/native/refuse.h"'),
+                ("lib/apis/rdma/a.c", '#include "lib/client/native/rnic_objects.h"'),
+                ("daemon/shared/base/a.c", '#include "daemon/control/main/options.h"'),
+                ("daemon/shared/base/a.c", '#include "daemon/device/device.h"'),
+                ("daemon/control/server/a.c", '#include "daemon/device/device.h"'),
+                ("daemon/device/a.c", '#include "daemon/control/clients/client.h"'),
+                ("tools/rnicctl/a.c", '#include "daemon/shared/base/log.h"')]:
             with self.subTest(name=name, include=include):
+                own = name.replace("a.c", "b.h")
                 self.expect(check_tree.check_includes, {name: include + "\n"},
-                            {name: '#include "base/be.h"\n#include <string.h>\n'})
+                            {name: f'#include "{own}"\n#include <string.h>\n'})
+
+    def test_paths_from_the_repository(self):
+        self.expect(check_tree.check_includes,
+                    {"lib/wait/a.c": '#include "a.h"\n', "lib/wait/a.h": ""},
+                    {"lib/wait/a.c": '#include "lib/wait/a.h"\n', "lib/wait/a.h": "",
+                     "lib/include/rnic/b.h": '#include "c.h"\n', "lib/include/rnic/c.h": ""})
 
     def test_formatting_is_not_io(self):
         include = "#include <stdio.h>\n"

@@ -10,7 +10,7 @@
 #   rnic_program(NAME FILES... [USES LIBRARY...])          into build/bin, with a --version; to be
 #                                                          installed, with its completion in shells
 #   rnic_unit_test(NAME FILES... [USES LIBRARY...])        a cmocka program for ctest, label unit
-#   rnic_unit_tests([FOLDER/]NAME... USES LIBRARY...)      such a program of each FOLDER/test_NAME.c
+#   rnic_unit_tests([FOLDER/]NAME... USES LIBRARY...)      a program of each FOLDER/test_NAME.c
 #   rnic_thread_test(NAME FILES... [USES LIBRARY...])      the same with FILES, which may be the
 #                                                          libraries' own, under ThreadSanitizer
 #   rnic_fuzzer(NAME FILES... [USES LIBRARY...])           a libFuzzer program, with -DRNIC_FUZZ=ON;
@@ -24,7 +24,8 @@ target_compile_options(rnic_warnings INTERFACE
   $<$<BOOL:${RNIC_WERROR}>:-Werror>)
 target_compile_definitions(rnic_warnings INTERFACE _GNU_SOURCE)
 # "..." includes name paths of the repository; <rnic/...> includes are the public headers.
-target_include_directories(rnic_warnings INTERFACE ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
+target_include_directories(rnic_warnings INTERFACE
+  ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
 add_library(rnic_options INTERFACE)
 target_link_libraries(rnic_options INTERFACE rnic_warnings)
 if(RNIC_SANITIZE)

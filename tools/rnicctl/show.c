@@ -74,7 +74,7 @@ static bool tells_of_loss(const struct rnic_show_counter *counter)
 {
 	static const char *const names[] = {
 		"icrc_errors",	 "undecodable_pkts", "udp_send_refused",
-		"udp_truncated", "cm_malformed",     "stray_lost_pkts",
+		"udp_truncated", "cm_malformed",     "misrouted_lost_pkts",
 	};
 	bool is_loss = strncmp(counter->name, "dropped_", strlen("dropped_")) == 0;
 

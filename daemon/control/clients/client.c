@@ -166,9 +166,9 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 	uint32_t seconds;
 
 	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) ||
-	    costly_users_are_shut_out(&set->costly_users, uid, set->now_ns))
+	    throttled_users_are_shut_out(&set->throttled_users, uid, set->now_ns))
 		return;
-	seconds = costly_users_note(&set->costly_users, uid, set->now_ns);
+	seconds = throttled_users_note(&set->throttled_users, uid, set->now_ns);
 	if (seconds == 0)
 		return;
 	log_from_client("all clients of user %u were disconnected, and the user gets no connection "

@@ -82,8 +82,8 @@ void client_break(struct client *client, const char *format, ...)
 /*
  * Notes that a call on a socket of the user `uid` took `cpu_ns` of this thread's time. A user whose
  * calls take longer than honest peers make them gets no connection for a while, and the user's
- * clients end with this turn: one line says so (costly_users.h). Root and the daemon's own user may
- * have all there is.
+ * clients end with this turn: one line says so (throttled_users.h). Root and the daemon's own user
+ * may have all there is.
  */
 void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns);
 

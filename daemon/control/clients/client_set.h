@@ -63,7 +63,7 @@ struct client_set {
 	uint64_t now_ns;  /* time of the turn under way */
 	struct quota_pool quotas;
 	struct user_quotas users; /* of `quotas` */
-	struct costly_users costly_users;
+	struct throttled_users throttled_users;
 	struct trouble_log trouble_log;
 	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */
 	uint32_t gone_count;			      /* ever gone */

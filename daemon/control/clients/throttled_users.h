@@ -20,15 +20,16 @@
 #include <sys/types.h>
 
 enum {
-	COSTLY_USERS_MAX = 64,
-	COSTLY_USERS_FORGIVEN = 2, /* long calls of a new user, within COSTLY_USERS_FORGIVEN_S */
-	COSTLY_USERS_FORGIVEN_S = 10,
-	COSTLY_USERS_FIRST_S = 10, /* the first time */
-	COSTLY_USERS_LONGEST_S = 600,
-	COSTLY_USERS_MEMORY_S = 600, /* behind the end of the time, the user counts as new */
+	THROTTLED_USERS_MAX = 64,
+	THROTTLED_USERS_FORGIVEN =
+		2, /* long calls of a new user, within THROTTLED_USERS_FORGIVEN_S */
+	THROTTLED_USERS_FORGIVEN_S = 10,
+	THROTTLED_USERS_FIRST_S = 10, /* the first time */
+	THROTTLED_USERS_LONGEST_S = 600,
+	THROTTLED_USERS_MEMORY_S = 600, /* behind the end of the time, the user counts as new */
 };
 
-struct costly_user {
+struct throttled_user {
 	uid_t uid;
 	uint32_t calls;	   /* long ones, of a user who was not shut out yet */
 	uint32_t times;	   /* that the user was shut out; with `calls` 0 as well: a free place */
@@ -36,17 +37,17 @@ struct costly_user {
 };
 
 /* Zeroed: there are none. */
-struct costly_users {
-	struct costly_user users[COSTLY_USERS_MAX];
+struct throttled_users {
+	struct throttled_user users[THROTTLED_USERS_MAX];
 };
 
 /*
  * Notes that a call on a socket of the user took too long. Returns how long the user gets no
  * connection, in seconds; 0: the call is forgiven.
  */
-uint32_t costly_users_note(struct costly_users *all, uid_t uid, uint64_t now_ns);
+uint32_t throttled_users_note(struct throttled_users *all, uid_t uid, uint64_t now_ns);
 
 /* Whether the user gets no connection now. */
-bool costly_users_are_shut_out(const struct costly_users *all, uid_t uid, uint64_t now_ns);
+bool throttled_users_are_shut_out(const struct throttled_users *all, uid_t uid, uint64_t now_ns);
 
 #endif

@@ -14,8 +14,8 @@
 #define SLOT_BYTES ((RNIC_PACKET_BYTES_MAX + 63) & ~63)
 
 int lane_zero_init(struct lane_zero *zero, struct port *port,
-		   const struct general_services *services, lane_zero_stray *stray,
-		   void *stray_context)
+		   const struct general_services *services, lane_zero_misrouted *take_misrouted,
+		   void *misrouted_context)
 {
 	memset(zero, 0, sizeof(*zero));
 	zero->slab = malloc((size_t)LIMIT_TURN_SERVICE_TRANSMITS * SLOT_BYTES);
@@ -23,8 +23,8 @@ int lane_zero_init(struct lane_zero *zero, struct port *port,
 		return -ENOMEM;
 	zero->port = port;
 	zero->services = *services;
-	zero->stray = stray;
-	zero->stray_context = stray_context;
+	zero->take_misrouted = take_misrouted;
+	zero->misrouted_context = misrouted_context;
 	return 0;
 }
 
@@ -62,8 +62,8 @@ static void receive_one(struct lane_zero *zero, const struct datagram *datagram,
 	if (dest_qpn == RNIC_GENERAL_SERVICES_QPN) {
 		receive_service(zero, datagram, now_ns);
 	} else if (lane >= RNIC_LANE_FIRST && lane <= RNIC_LANE_LAST) {
-		zero->counters.strays++;
-		zero->stray(zero->stray_context, lane, datagram);
+		zero->counters.misrouted++;
+		zero->take_misrouted(zero->misrouted_context, lane, datagram);
 	} else {
 		zero->counters.unknown++;
 	}
@@ -82,7 +82,7 @@ void lane_zero_deliver(struct lane_zero *zero, const struct rnic_addresses *addr
 	zero->counters.handed_in++;
 	if (!icrc_check_is_good(&zero->icrc, &datagram))
 		return;
-	/* A stray would come back from there, for ever. */
+	/* A misrouted packet would come back from there, for ever. */
 	if (rnic_bth_dest_qpn(bytes) == RNIC_GENERAL_SERVICES_QPN)
 		receive_service(zero, &datagram, now_ns);
 	else

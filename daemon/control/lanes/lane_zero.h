@@ -6,7 +6,7 @@
  * network or from a device process.
  *
  * The kernel gives a batch whole to the lane of its first packet. A packet that is so here although
- * it is for another lane is a stray: the owner hands it on to the holder of that lane.
+ * it is for another lane is misrouted: the owner hands it on to the holder of that lane.
  */
 #ifndef DAEMON_CONTROL_LANES_LANE_ZERO_H
 #define DAEMON_CONTROL_LANES_LANE_ZERO_H
@@ -20,11 +20,11 @@
 #include <stdint.h>
 
 /* A packet for `lane`, RNIC_LANE_FIRST to RNIC_LANE_LAST, ICRC found right. */
-typedef void lane_zero_stray(void *context, uint8_t lane, const struct datagram *datagram);
+typedef void lane_zero_misrouted(void *context, uint8_t lane, const struct datagram *datagram);
 
 struct lane_zero_counters {
-	uint64_t strays;  /* for other lanes */
-	uint64_t unknown; /* for a queue pair number of lane 0 that does not exist, or nobody's */
+	uint64_t misrouted; /* for other lanes */
+	uint64_t unknown;   /* for a queue pair number of lane 0 that does not exist, or nobody's */
 	uint64_t undecodable; /* for QP 1, with a right ICRC */
 	uint64_t handed_in;   /* by device processes: lane_zero_deliver() */
 };
@@ -32,8 +32,8 @@ struct lane_zero_counters {
 struct lane_zero {
 	struct port *port;
 	struct general_services services;
-	lane_zero_stray *stray;
-	void *stray_context;
+	lane_zero_misrouted *take_misrouted;
+	void *misrouted_context;
 	struct icrc_check icrc;
 	struct lane_zero_counters counters;
 	uint8_t *slab;	/* of packets that the services built */
@@ -45,11 +45,11 @@ struct lane_zero {
 
 /*
  * -ENOMEM. `port`, which stays the caller's, and the context of `services`, which is copied,
- * outlive `zero`. `stray` is called in lane_zero_turn() only, with `stray_context`.
+ * outlive `zero`. `take_misrouted` is called in lane_zero_turn() only, with `misrouted_context`.
  */
 int lane_zero_init(struct lane_zero *zero, struct port *port,
-		   const struct general_services *services, lane_zero_stray *stray,
-		   void *stray_context);
+		   const struct general_services *services, lane_zero_misrouted *take_misrouted,
+		   void *misrouted_context);
 void lane_zero_fini(struct lane_zero *zero);
 
 /* One bounded turn: receives, runs the timers, sends. Returns how many packets there were. */

@@ -190,7 +190,7 @@ static void backplane_client_gone(void *context, const struct device_child *proc
 }
 
 /* A packet of lane 0's sockets that is for a device process. */
-static void backplane_stray(void *context, uint8_t lane, const struct datagram *datagram)
+static void backplane_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
 {
 	struct backplane *backplane = context;
 	const struct rnic_process_packet packet = {
@@ -275,19 +275,19 @@ struct network_user backplane_network_user(struct backplane *backplane)
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-/* Stores a counter of lane 0 in the card, and at first names it. */
+/* Stores a counter of lane 0 in the statistics page, and at first names it. */
 static void backplane_count(struct backplane *backplane, uint32_t *next, uint32_t kind,
 			    const char *name, uint64_t value)
 {
-	struct rnic_card_counter *counter = &backplane->card.counters[*next];
+	struct rnic_stats_counter *counter = &backplane->stats.counters[*next];
 
-	if (*next == RNIC_CARD_COUNTERS_MAX)
+	if (*next == RNIC_STATS_COUNTERS_MAX)
 		return;
 	counter->value = value;
-	if (*next == backplane->card.counter_count) {
+	if (*next == backplane->stats.counter_count) {
 		counter->kind = kind;
 		snprintf(counter->name, sizeof(counter->name), "%s", name);
-		backplane->card.counter_count++;
+		backplane->stats.counter_count++;
 	}
 	++*next;
 }
@@ -303,38 +303,38 @@ static void backplane_count_all(struct backplane *backplane)
 	uint32_t next = 0;
 	uint64_t value;
 
-	backplane_count(backplane, &next, RNIC_CARD_DEVICE, "icrc_errors", zero->icrc.bad);
-	backplane_count(backplane, &next, RNIC_CARD_DEVICE, "undecodable_pkts", undecodable);
-	backplane_count(backplane, &next, RNIC_CARD_DEVICE, "stray_pkts", counters->strays);
-	backplane_count(backplane, &next, RNIC_CARD_DEVICE, "stray_lost_pkts",
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "icrc_errors", zero->icrc.bad);
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "undecodable_pkts", undecodable);
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "misrouted_pkts", counters->misrouted);
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "misrouted_lost_pkts",
 			backplane->devices.common.lost_packets);
-	backplane_count(backplane, &next, RNIC_CARD_DEVICE, "drained_pkts",
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "drained_pkts",
 			lane_groups_drained(&backplane->lanes));
 	for (uint32_t i = 0; stack_counter_read(&backplane->ports, i, &name, &value); i++)
-		backplane_count(backplane, &next, RNIC_CARD_DEVICE, name, value);
+		backplane_count(backplane, &next, RNIC_STATS_DEVICE, name, value);
 	for (uint32_t i = 0; stack_counter_read_port(&backplane->ports, errors, i, &name, &value);
 	     i++)
-		backplane_count(backplane, &next, RNIC_CARD_PORT, name, value);
+		backplane_count(backplane, &next, RNIC_STATS_PORT, name, value);
 	for (uint32_t i = 0; stack_counter_read_fault(&backplane->ports, i, fault, &value); i++)
-		backplane_count(backplane, &next, RNIC_CARD_FAULT, fault, value);
-	card_reader_update(&backplane->card_reader, &backplane->devices.common.totals);
+		backplane_count(backplane, &next, RNIC_STATS_FAULT, fault, value);
+	stats_reader_update(&backplane->stats_reader, &backplane->devices.common.totals);
 }
 
 /* Names all counters that a device process may have: those of its engine, and those of lane 0. */
 static void backplane_name_counters(struct backplane *backplane)
 {
-	struct card_totals *totals = &backplane->devices.common.totals;
+	struct stats_totals *totals = &backplane->devices.common.totals;
 	const char *name;
 
 	for (uint32_t i = 0; (name = device_counter_name(i)) != NULL; i++)
-		card_totals_add(totals, RNIC_CARD_DEVICE, name);
-	backplane->card.magic = RNIC_CARD_MAGIC;
-	card_reader_begin(&backplane->card_reader, &backplane->card);
+		stats_totals_add(totals, RNIC_STATS_DEVICE, name);
+	backplane->stats.magic = RNIC_STATS_MAGIC;
+	stats_reader_begin(&backplane->stats_reader, &backplane->stats);
 	backplane_count_all(backplane);
-	for (uint32_t i = 0; i < backplane->card.counter_count; i++)
-		card_totals_add(totals, backplane->card.counters[i].kind,
-				backplane->card.counters[i].name);
-	card_reader_begin(&backplane->card_reader, &backplane->card);
+	for (uint32_t i = 0; i < backplane->stats.counter_count; i++)
+		stats_totals_add(totals, backplane->stats.counters[i].kind,
+				 backplane->stats.counters[i].name);
+	stats_reader_begin(&backplane->stats_reader, &backplane->stats);
 	backplane_count_all(backplane);
 }
 
@@ -369,7 +369,7 @@ static int backplane_open_ports(struct backplane *backplane, uint64_t now_ns, ch
 		.lane = RNIC_LANE_ZERO,
 		.port = config->port,
 		.segmentation = config->segmentation,
-		.ask_neighbours = silent_neighbours_ask,
+		.ask_neighbours = unreachable_neighbours_ask,
 		.fault = config->fault,
 	};
 	int result;
@@ -471,7 +471,7 @@ int backplane_open(struct backplane *backplane, const struct backplane_config *c
 	if (result != 0)
 		goto close_capture;
 	result = lane_zero_init(&backplane->zero, backplane->ports.top, config->services,
-				backplane_stray, backplane);
+				backplane_misrouted, backplane);
 	if (result != 0) {
 		snprintf(reason, PORT_TEXT_BYTES, "no memory for datagrams");
 		goto close_ports;

@@ -53,8 +53,8 @@ struct backplane {
 	struct lane_zero zero;
 	struct device_set_host host;
 	struct device_set devices;
-	struct rnic_card card; /* of lane 0, as a device process has one */
-	struct card_reader card_reader;
+	struct rnic_stats_page stats; /* of lane 0, as a device process has one */
+	struct stats_reader stats_reader;
 	int capture_fd; /* -1: none */
 	uint32_t lent;	/* by GID index: a bit is 1 while the device process has the only socket */
 	uint64_t late_until_ns; /* device processes are looked at for old sockets; 0: not now */

@@ -12,8 +12,8 @@
 static bool control_counters_read(const struct client_set *set, uint32_t kind, uint32_t index,
 				  struct view_counter *counter)
 {
-	const struct card_total *total =
-		card_totals_at(device_set_totals(set->devices), kind, index);
+	const struct stats_total *total =
+		stats_totals_at(device_set_totals(set->devices), kind, index);
 
 	if (total == NULL)
 		return false;
@@ -27,9 +27,9 @@ static bool control_counters_read_hw(const struct client_set *set, uint32_t inde
 				     struct view_counter *counter, uint32_t *left)
 {
 	const uint32_t device_count =
-		card_totals_count(device_set_totals(set->devices), RNIC_CARD_DEVICE);
+		stats_totals_count(device_set_totals(set->devices), RNIC_STATS_DEVICE);
 
-	if (control_counters_read(set, RNIC_CARD_DEVICE, index, counter))
+	if (control_counters_read(set, RNIC_STATS_DEVICE, index, counter))
 		return true;
 	*left = index - device_count - CM_COUNTER_COUNT;
 	if (index - device_count >= CM_COUNTER_COUNT)
@@ -47,7 +47,7 @@ bool control_counters_show(const struct client_set *set, uint32_t index,
 
 	memset(counter, 0, sizeof(*counter));
 	if (!control_counters_read_hw(set, index, &found, &fault_index) &&
-	    !control_counters_read(set, RNIC_CARD_FAULT, fault_index, &found))
+	    !control_counters_read(set, RNIC_STATS_FAULT, fault_index, &found))
 		return false;
 	snprintf(counter->name, sizeof(counter->name), "%s", found.name);
 	counter->value = found.value;
@@ -62,5 +62,5 @@ bool control_counters_view(const void *context, enum view_counter_folder folder,
 
 	if (folder == VIEW_HW_COUNTERS)
 		return control_counters_read_hw(set, index, counter, &left);
-	return control_counters_read(set, RNIC_CARD_PORT, index, counter);
+	return control_counters_read(set, RNIC_STATS_PORT, index, counter);
 }

@@ -41,7 +41,7 @@ static void show_device(struct show_walk *walk)
 	const struct client_set *set = walk->set;
 	const struct device_facts *facts = set->facts;
 	const struct device_settings *settings = set->settings;
-	const struct card_objects objects = device_set_objects(set->devices);
+	const struct stats_objects objects = device_set_objects(set->devices);
 	struct rnic_show_device *row = show_rows_add(&walk->rows);
 
 	if (row == NULL)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_CLIENTS_ROOM 16 /* at first */
+#define CLIENT_LEDGER_ROOM 16 /* at first */
 
-static struct held_client *held_clients_find(const struct held_clients *held, uint32_t client_id)
+static struct ledger_entry *client_ledger_find(const struct client_ledger *held, uint32_t client_id)
 {
 	for (uint32_t i = 0; i < held->count; i++)
 		if (held->entries[i].client_id == client_id)
@@ -15,10 +15,10 @@ static struct held_client *held_clients_find(const struct held_clients *held, ui
 	return NULL;
 }
 
-static int held_clients_grow(struct held_clients *held)
+static int client_ledger_grow(struct client_ledger *held)
 {
-	const uint32_t room = held->room == 0 ? HELD_CLIENTS_ROOM : 2 * held->room;
-	struct held_client *entries = realloc(held->entries, room * sizeof(*entries));
+	const uint32_t room = held->room == 0 ? CLIENT_LEDGER_ROOM : 2 * held->room;
+	struct ledger_entry *entries = realloc(held->entries, room * sizeof(*entries));
 
 	if (entries == NULL)
 		return -ENOMEM;
@@ -27,22 +27,22 @@ static int held_clients_grow(struct held_clients *held)
 	return 0;
 }
 
-int held_clients_add(struct held_clients *held, uint32_t client_id)
+int client_ledger_add(struct client_ledger *held, uint32_t client_id)
 {
 	int result = 0;
 
-	if (held->count == HELD_CLIENTS_MAX)
+	if (held->count == CLIENT_LEDGER_MAX)
 		return -EAGAIN;
 	if (held->count == held->room)
-		result = held_clients_grow(held);
+		result = client_ledger_grow(held);
 	if (result == 0)
-		held->entries[held->count++] = (struct held_client){.client_id = client_id};
+		held->entries[held->count++] = (struct ledger_entry){.client_id = client_id};
 	return result;
 }
 
-bool held_clients_remove(struct held_clients *held, uint32_t client_id)
+bool client_ledger_remove(struct client_ledger *held, uint32_t client_id)
 {
-	struct held_client *client = held_clients_find(held, client_id);
+	struct ledger_entry *client = client_ledger_find(held, client_id);
 
 	if (client == NULL)
 		return false;
@@ -51,9 +51,9 @@ bool held_clients_remove(struct held_clients *held, uint32_t client_id)
 	return true;
 }
 
-void held_clients_end(struct held_clients *held, uint32_t client_id)
+void client_ledger_end(struct client_ledger *held, uint32_t client_id)
 {
-	struct held_client *client = held_clients_find(held, client_id);
+	struct ledger_entry *client = client_ledger_find(held, client_id);
 
 	if (client == NULL || client->state != HELD_CLIENT_LIVES)
 		return;
@@ -61,7 +61,7 @@ void held_clients_end(struct held_clients *held, uint32_t client_id)
 	held->ended_count++;
 }
 
-struct held_client *held_clients_next_ended(const struct held_clients *held)
+struct ledger_entry *client_ledger_next_ended(const struct client_ledger *held)
 {
 	if (held->ended_count == 0)
 		return NULL;
@@ -71,18 +71,18 @@ struct held_client *held_clients_next_ended(const struct held_clients *held)
 	return NULL;
 }
 
-void held_clients_note_told(struct held_clients *held, struct held_client *client)
+void client_ledger_note_told(struct client_ledger *held, struct ledger_entry *client)
 {
 	client->state = HELD_CLIENT_TOLD;
 	held->ended_count--;
 }
 
-bool held_clients_has(const struct held_clients *held, uint32_t client_id)
+bool client_ledger_has(const struct client_ledger *held, uint32_t client_id)
 {
-	return held_clients_find(held, client_id) != NULL;
+	return client_ledger_find(held, client_id) != NULL;
 }
 
-void held_clients_clear(struct held_clients *held)
+void client_ledger_clear(struct client_ledger *held)
 {
 	free(held->entries);
 	memset(held, 0, sizeof(*held));

@@ -4,7 +4,7 @@
  * control plane may have ended such a client, and then the process is to be told so.
  *
  * The process is not trusted: a process that never says CLIENT_GONE gets no more than
- * HELD_CLIENTS_MAX clients.
+ * CLIENT_LEDGER_MAX clients.
  */
 #ifndef DAEMON_CONTROL_SUPERVISOR_CLIENT_LEDGER_H
 #define DAEMON_CONTROL_SUPERVISOR_CLIENT_LEDGER_H
@@ -14,44 +14,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HELD_CLIENTS_MAX LIMIT_SESSIONS
+#define CLIENT_LEDGER_MAX LIMIT_SESSIONS
 
-enum held_client_state {
+enum ledger_entry_state {
 	HELD_CLIENT_LIVES,
 	HELD_CLIENT_ENDED, /* the process is to be told */
 	HELD_CLIENT_TOLD,
 };
 
-struct held_client {
+struct ledger_entry {
 	uint32_t client_id;
-	enum held_client_state state;
+	enum ledger_entry_state state;
 };
 
-struct held_clients {
-	struct held_client *entries;
+struct client_ledger {
+	struct ledger_entry *entries;
 	uint32_t count;
 	uint32_t room;
 	uint32_t ended_count; /* in the state HELD_CLIENT_ENDED */
 };
 
-/* Adds a client that lives. -EAGAIN: there are HELD_CLIENTS_MAX; -ENOMEM. */
-int held_clients_add(struct held_clients *held, uint32_t client_id);
+/* Adds a client that lives. -EAGAIN: there are CLIENT_LEDGER_MAX; -ENOMEM. */
+int client_ledger_add(struct client_ledger *held, uint32_t client_id);
 
 /* Removes a client. Returns whether it was there. */
-bool held_clients_remove(struct held_clients *held, uint32_t client_id);
+bool client_ledger_remove(struct client_ledger *held, uint32_t client_id);
 
 /* Notes that the control plane has ended the client, if it is there. */
-void held_clients_end(struct held_clients *held, uint32_t client_id);
+void client_ledger_end(struct client_ledger *held, uint32_t client_id);
 
 /* Returns a client of whose end the process is to be told; NULL: there is none. */
-struct held_client *held_clients_next_ended(const struct held_clients *held);
+struct ledger_entry *client_ledger_next_ended(const struct client_ledger *held);
 
-void held_clients_note_told(struct held_clients *held, struct held_client *client);
+void client_ledger_note_told(struct client_ledger *held, struct ledger_entry *client);
 
 /* Whether the client is there. */
-bool held_clients_has(const struct held_clients *held, uint32_t client_id);
+bool client_ledger_has(const struct client_ledger *held, uint32_t client_id);
 
 /* Removes all. */
-void held_clients_clear(struct held_clients *held);
+void client_ledger_clear(struct client_ledger *held);
 
 #endif

@@ -67,15 +67,15 @@ static int child_open_pages(struct device_child *process, char *reason)
 				      sizeof(struct rnic_facts_page), SHARED_PAGE_OF_CONTROL);
 
 	if (result == 0)
-		result = shared_page_open(&process->card_page, "rnic-card",
-					  sizeof(struct rnic_card), SHARED_PAGE_OF_DEVICE);
+		result = shared_page_open(&process->stats_page, "rnic-statistics",
+					  sizeof(struct rnic_stats_page), SHARED_PAGE_OF_DEVICE);
 	if (result != 0) {
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process: %s",
 			 strerror(-result));
 		return result;
 	}
 	((struct rnic_facts_page *)process->facts_page.address)->magic = RNIC_PROCESS_MAGIC;
-	card_reader_begin(&process->card, process->card_page.address);
+	stats_reader_begin(&process->stats, process->stats_page.address);
 	return 0;
 }
 
@@ -128,7 +128,7 @@ static int child_send_start(struct device_child *process)
 {
 	const struct device_common *common = process->common;
 	struct rnic_process_start start = *common->start;
-	const int fds[] = {process->facts_page.fd, process->card_page.fd, common->capture_fd};
+	const int fds[] = {process->facts_page.fd, process->stats_page.fd, common->capture_fd};
 	const struct process_letter letter = {
 		.operation = RNIC_PROCESS_START,
 		.payload = &start,
@@ -145,7 +145,7 @@ static int child_send_start(struct device_child *process)
 	if (result == -EAGAIN)
 		return result;
 	shared_page_close_fd(&process->facts_page);
-	shared_page_close_fd(&process->card_page);
+	shared_page_close_fd(&process->stats_page);
 	return result;
 }
 
@@ -226,13 +226,13 @@ static void child_close_link(struct device_child *process)
 	process->outbox.answer_fd = -1;
 	process->outbox.has_answer = false;
 	process->outbox.retry_ns = UINT64_MAX;
-	held_clients_clear(&process->held);
+	client_ledger_clear(&process->held);
 }
 
-/* Ends the process's use of lane and card, once. */
+/* Ends the process's use of lane and statistics page, once. */
 static void child_fold(struct device_child *process)
 {
-	card_reader_end(&process->card, &process->common->totals);
+	stats_reader_end(&process->stats, &process->common->totals);
 	if (process->lane != 0)
 		process->common->host->give_lane_back(process->common->host->context,
 						      process->lane);
@@ -265,7 +265,7 @@ static struct device_child *child_allocate(struct device_common *common, uid_t u
 	process->link_fd = -1;
 	child_log_init(&process->log);
 	process->facts_page.fd = -1;
-	process->card_page.fd = -1;
+	process->stats_page.fd = -1;
 	process->idle_ns = common->now_ns;
 	process->outbox.answer_fd = -1;
 	process->outbox.retry_ns = UINT64_MAX;
@@ -309,7 +309,7 @@ static void child_discard(struct device_child *process)
 		close(process->link_fd);
 	child_log_close(&process->log);
 	shared_page_close(&process->facts_page);
-	shared_page_close(&process->card_page);
+	shared_page_close(&process->stats_page);
 	free(process);
 }
 
@@ -429,8 +429,8 @@ static void child_bury(struct device_child *process)
 	child_close_pid_fd(process);
 	child_log_close(&process->log);
 	shared_page_close(&process->facts_page);
-	shared_page_close(&process->card_page);
-	rows_slot_clear(&process->rows);
+	shared_page_close(&process->stats_page);
+	pending_query_clear(&process->rows);
 }
 
 static void child_enter(struct device_child *process)

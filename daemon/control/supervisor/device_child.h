@@ -75,7 +75,7 @@ struct device_common {
 	uint64_t now_ns; /* of the turn under way */
 	uint32_t path_mtu_bytes;
 	struct rnic_gid gids[RNIC_GIDS_MAX]; /* that every device process is to know */
-	struct card_totals totals;
+	struct stats_totals totals;
 	uint64_t lost_packets; /* of lanes without a process, and beyond the bounds of links */
 	struct memory_budget memory;
 	uint32_t next_request_id; /* of ROWS */
@@ -111,7 +111,7 @@ struct device_child {
 	enum device_child_state state;
 	uint64_t deadline_ns; /* of the state; UINT64_MAX: none */
 	uint32_t references;  /* clients that use the process */
-	struct held_clients held;
+	struct client_ledger held;
 	uint64_t idle_ns; /* since then there is no reference */
 	uid_t uid;
 	pid_t pid;
@@ -126,12 +126,12 @@ struct device_child {
 	uint64_t memory_bytes; /* its budget */
 	bool has_budget;       /* not given back yet */
 	struct shared_page facts_page;
-	struct shared_page card_page;
-	struct card_reader card;
+	struct shared_page stats_page;
+	struct stats_reader stats;
 	struct device_outbox outbox;
 	struct device_inbox inbox;
 	struct child_log log;
-	struct rows_slot rows;
+	struct pending_query rows;
 	struct deferred_close deferred_close; /* for the link; what is in there is the user's */
 	uint64_t dead_ns;		      /* since then it is DEAD */
 	char udp_port[RNIC_CTL_NAME_BYTES];   /* of READY */

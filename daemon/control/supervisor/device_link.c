@@ -168,10 +168,10 @@ static int link_send_answer(struct device_child *process)
 
 static int link_send_ends(struct device_child *process)
 {
-	struct held_client *client;
+	struct ledger_entry *client;
 	int result = 0;
 
-	while (result == 0 && (client = held_clients_next_ended(&process->held)) != NULL) {
+	while (result == 0 && (client = client_ledger_next_ended(&process->held)) != NULL) {
 		const struct rnic_process_client_gone gone = {.client_id = client->client_id};
 		const struct process_letter letter = {
 			.operation = RNIC_PROCESS_CLIENT_GONE,
@@ -181,7 +181,7 @@ static int link_send_ends(struct device_child *process)
 
 		result = link_send_state(process, &letter);
 		if (result == 0)
-			held_clients_note_told(&process->held, client);
+			client_ledger_note_told(&process->held, client);
 	}
 	return result;
 }
@@ -269,12 +269,12 @@ int device_link_send_client(struct device_child *process, const struct served_cl
 	if (!device_link_flush(process))
 		return process->state == DEVICE_CHILD_SERVING ? -EAGAIN : -EPIPE;
 	snprintf(payload.program, sizeof(payload.program), "%s", client->program);
-	result = held_clients_add(&process->held, client->client_id);
+	result = client_ledger_add(&process->held, client->client_id);
 	if (result != 0)
 		return result;
 	result = link_send_state(process, &letter);
 	if (result != 0)
-		held_clients_remove(&process->held, client->client_id);
+		client_ledger_remove(&process->held, client->client_id);
 	if (result == -EAGAIN)
 		link_note_full(process);
 	return result;
@@ -326,9 +326,10 @@ uint64_t device_link_removal_ns(struct device_child *process)
 {
 	struct device_outbox *outbox = &process->outbox;
 
-	/* The sequence of its card is its own claim. It can claim more than there was. */
+	/* The sequence of its statistics page is its own claim. It can claim more than there was.
+	 */
 	if (outbox->sequence >= outbox->removal_sequence &&
-	    card_reader_facts_sequence(&process->card) >= outbox->removal_sequence)
+	    stats_reader_facts_sequence(&process->stats) >= outbox->removal_sequence)
 		outbox->removal_ns = UINT64_MAX;
 	return outbox->removal_ns;
 }
@@ -354,11 +355,11 @@ static bool link_is_behind(struct device_child *process, uint64_t applied)
 bool device_link_uses_gid(struct device_child *process, uint32_t index)
 {
 	/* Before the GIDs: those that the process used before it applied the facts do not count. */
-	const uint64_t applied = card_reader_facts_sequence(&process->card);
+	const uint64_t applied = stats_reader_facts_sequence(&process->stats);
 
 	if (process->state != DEVICE_CHILD_SERVING)
 		return false;
-	if ((card_reader_gids_used(&process->card) & UINT32_C(1) << index) != 0)
+	if ((stats_reader_gids_used(&process->stats) & UINT32_C(1) << index) != 0)
 		return true;
 	return !rnic_gid_is_zero(&process->outbox.known[index]) && link_is_behind(process, applied);
 }
@@ -399,7 +400,7 @@ static bool link_take_rows(struct device_child *process, struct process_receipt 
 	const struct rnic_process_rows_reply *head = (const void *)receipt->payload;
 
 	process->common->has_news = true;
-	return rows_slot_take(&process->rows, head, receipt->payload + sizeof(*head));
+	return pending_query_take(&process->rows, head, receipt->payload + sizeof(*head));
 }
 
 /*
@@ -461,7 +462,7 @@ static bool link_take_client_gone(struct device_child *process, struct process_r
 	const struct device_set_host *host = process->common->host;
 	const struct rnic_process_client_gone *gone = (const void *)receipt->payload;
 
-	if (!held_clients_remove(&process->held, gone->client_id))
+	if (!client_ledger_remove(&process->held, gone->client_id))
 		return false;
 	process->common->has_news = true; /* there is room for one more */
 	host->client_gone(host->context, process, gone->client_id);

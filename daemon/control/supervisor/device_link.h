@@ -56,7 +56,7 @@ int device_link_send_client(struct device_child *process, const struct served_cl
 			    int connection_fd);
 
 /*
- * Tells the process of the clients that the control plane has ended (held_clients_end). What the
+ * Tells the process of the clients that the control plane has ended (client_ledger_end). What the
  * link has no room for is told by a later device_link_flush().
  */
 void device_link_tell_ends(struct device_child *process);

@@ -58,8 +58,8 @@ static int rows_ask(struct device_child *process, const struct device_listing *l
 	if (process->rows.is_silent || common->now_ns >= until_ns ||
 	    device_link_send(process, &letter) != 0)
 		return -ETIMEDOUT;
-	rows_slot_ask(&process->rows, listing->asker, request.request_id, listing->kind, cursor,
-		      until_ns);
+	pending_query_ask(&process->rows, listing->asker, request.request_id, listing->kind, cursor,
+			  until_ns);
 	return -EINPROGRESS;
 }
 
@@ -94,19 +94,19 @@ static bool rows_copy(struct device_child *process, struct device_listing *listi
 static int rows_get(struct device_child *process, struct device_listing *listing, uint32_t row,
 		    uint32_t *next)
 {
-	struct rows_slot *slot = &process->rows;
+	struct pending_query *slot = &process->rows;
 	bool is_done;
 
-	if (!rows_slot_is_of(slot, listing->asker, listing->kind, row)) {
+	if (!pending_query_is_of(slot, listing->asker, listing->kind, row)) {
 		/* Another listing uses the slot, until its deadline at most. */
-		if (slot->state != ROWS_SLOT_FREE)
+		if (slot->state != PENDING_QUERY_FREE)
 			return -EINPROGRESS;
 		return rows_ask(process, listing, row);
 	}
-	if (slot->state == ROWS_SLOT_ASKED)
+	if (slot->state == PENDING_QUERY_ASKED)
 		return -EINPROGRESS;
 	is_done = rows_copy(process, listing, next);
-	rows_slot_clear(slot);
+	pending_query_clear(slot);
 	process->common->has_news = true;
 	if (is_done)
 		return 0;

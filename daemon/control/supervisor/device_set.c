@@ -277,7 +277,7 @@ int device_set_adopt(struct device_set *set, const struct served_client *client,
 	if (result != 0)
 		return result;
 	list_add_tail(&set->processes, &adopted->node);
-	result = held_clients_add(&adopted->held, client->client_id);
+	result = client_ledger_add(&adopted->held, client->client_id);
 	if (result != 0) {
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a client");
 		close(*fd);
@@ -297,7 +297,7 @@ void device_set_release(struct device_child *process)
 
 void device_set_end_client(struct device_child *process, uint32_t client_id)
 {
-	held_clients_end(&process->held, client_id);
+	client_ledger_end(&process->held, client_id);
 	device_link_tell_ends(process);
 }
 
@@ -306,8 +306,8 @@ bool device_set_holds_client(const struct device_set *set, uint32_t client_id)
 	const struct list *node;
 
 	list_for_each (node, &set->processes)
-		if (held_clients_has(&list_entry(node, const struct device_child, node)->held,
-				     client_id))
+		if (client_ledger_has(&list_entry(node, const struct device_child, node)->held,
+				      client_id))
 			return true;
 	return false;
 }
@@ -441,31 +441,31 @@ void device_set_forget_viewer(struct device_set *set, uint32_t asker)
 	list_for_each (node, &set->processes) {
 		struct device_child *process = list_entry(node, struct device_child, node);
 
-		if (process->rows.state == ROWS_SLOT_FREE || process->rows.asker != asker)
+		if (process->rows.state == PENDING_QUERY_FREE || process->rows.asker != asker)
 			continue;
-		rows_slot_forget(&process->rows);
+		pending_query_forget(&process->rows);
 		set->common.has_news = true;
 	}
 }
 
-const struct card_totals *device_set_totals(struct device_set *set)
+const struct stats_totals *device_set_totals(struct device_set *set)
 {
 	struct list *node;
 
 	list_for_each (node, &set->processes)
-		card_reader_update(&list_entry(node, struct device_child, node)->card,
-				   &set->common.totals);
+		stats_reader_update(&list_entry(node, struct device_child, node)->stats,
+				    &set->common.totals);
 	return &set->common.totals;
 }
 
-struct card_objects device_set_objects(const struct device_set *set)
+struct stats_objects device_set_objects(const struct device_set *set)
 {
-	struct card_objects objects = {0};
+	struct stats_objects objects = {0};
 	const struct list *node;
 
 	list_for_each (node, &set->processes)
-		card_reader_add_objects(&list_entry(node, const struct device_child, node)->card,
-					&objects);
+		stats_reader_add_objects(&list_entry(node, const struct device_child, node)->stats,
+					 &objects);
 	return objects;
 }
 
@@ -518,7 +518,7 @@ static void set_tick(struct device_child *process)
 		device_link_receive(process, false);
 	if (now_ns >= child_log_next_deadline_ns(&process->log))
 		child_log_read(&process->log, now_ns);
-	if (rows_slot_expire(&process->rows, now_ns))
+	if (pending_query_expire(&process->rows, now_ns))
 		process->common->has_news = true;
 }
 
@@ -588,7 +588,8 @@ uint64_t device_set_next_deadline_ns(const struct device_set *set)
 			device_link_next_deadline_ns(process),
 			child_log_next_deadline_ns(&process->log),
 			set_idle_deadline_ns(process),
-			process->rows.state == ROWS_SLOT_FREE ? UINT64_MAX : process->rows.until_ns,
+			process->rows.state == PENDING_QUERY_FREE ? UINT64_MAX
+								  : process->rows.until_ns,
 		};
 
 		earliest_ns = rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));

@@ -130,9 +130,9 @@ struct device_child *device_set_next(const struct device_set *set, uint32_t lane
 /* The client `asker` has gone: nobody waits for the rows that it asked for. */
 void device_set_forget_viewer(struct device_set *set, uint32_t asker);
 
-/* The totals of all cards, up to date. The pointer is valid as long as the set. */
-const struct card_totals *device_set_totals(struct device_set *set);
-struct card_objects device_set_objects(const struct device_set *set);
+/* The totals of all statistics pages, up to date. The pointer is valid as long as the set. */
+const struct stats_totals *device_set_totals(struct device_set *set);
+struct stats_objects device_set_objects(const struct device_set *set);
 
 /* Ends the processes that no client refers to. */
 void device_set_end_idle(struct device_set *set);

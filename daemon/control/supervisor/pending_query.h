@@ -14,19 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROWS_SLOT_NOBODY 0 /* no client has this number */
+#define PENDING_QUERY_NOBODY 0 /* no client has this number */
 
-enum rows_slot_state {
-	ROWS_SLOT_FREE,
-	ROWS_SLOT_ASKED,
-	ROWS_SLOT_ANSWERED,
+enum pending_query_state {
+	PENDING_QUERY_FREE,
+	PENDING_QUERY_ASKED,
+	PENDING_QUERY_ANSWERED,
 };
 
-struct rows_slot {
-	enum rows_slot_state state;
+struct pending_query {
+	enum pending_query_state state;
 	bool is_silent;
 	uint32_t request_id; /* of the latest request */
-	uint32_t asker;	     /* a client_id; ROWS_SLOT_NOBODY: who asked has gone */
+	uint32_t asker;	     /* a client_id; PENDING_QUERY_NOBODY: who asked has gone */
 	uint32_t kind;
 	uint32_t cursor;
 	uint64_t until_ns; /* unless FREE */
@@ -35,26 +35,27 @@ struct rows_slot {
 };
 
 /* Notes a request that was sent. */
-void rows_slot_ask(struct rows_slot *slot, uint32_t asker, uint32_t request_id, uint32_t kind,
-		   uint32_t cursor, uint64_t until_ns);
+void pending_query_ask(struct pending_query *slot, uint32_t asker, uint32_t request_id,
+		       uint32_t kind, uint32_t cursor, uint64_t until_ns);
 
 /* Whether the request under way is this one. */
-bool rows_slot_is_of(const struct rows_slot *slot, uint32_t asker, uint32_t kind, uint32_t cursor);
+bool pending_query_is_of(const struct pending_query *slot, uint32_t asker, uint32_t kind,
+			 uint32_t cursor);
 
 /*
  * Takes an answer. Late answers, also after another request, are dropped. False: nobody asked for
  * this answer, or the answer contradicts itself.
  */
-bool rows_slot_take(struct rows_slot *slot, const struct rnic_process_rows_reply *head,
-		    const uint8_t *rows);
+bool pending_query_take(struct pending_query *slot, const struct rnic_process_rows_reply *head,
+			const uint8_t *rows);
 
 /* Frees the slot when its deadline has passed. Returns whether it did. */
-bool rows_slot_expire(struct rows_slot *slot, uint64_t now_ns);
+bool pending_query_expire(struct pending_query *slot, uint64_t now_ns);
 
 /* The asker has gone: its answer is dropped, also one that is still to come. */
-void rows_slot_forget(struct rows_slot *slot);
+void pending_query_forget(struct pending_query *slot);
 
 /* Frees the slot; the answer was used, or nobody wants it. */
-void rows_slot_clear(struct rows_slot *slot);
+void pending_query_clear(struct pending_query *slot);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that the control plane shares with one device process: the facts page and the card
- * (process_message.h). A memfd that nobody can resize, so that no access of the control plane
+ * Memory that the control plane shares with one device process: the facts page and the statistics
+ * page (process_message.h). A memfd that nobody can resize, so that no access of the control plane
  * can meet a page that is gone.
  *
  * The object owns mapping and descriptor. The descriptor goes to the device process with START, and

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Copies a name once, up to its zero, as characters that a listing can show. */
-static void card_copy_name(char *to, const volatile char *from, size_t bytes)
+static void stats_copy_name(char *to, const volatile char *from, size_t bytes)
 {
 	size_t length = 0;
 
@@ -18,67 +18,68 @@ static void card_copy_name(char *to, const volatile char *from, size_t bytes)
 	memset(to + length, 0, bytes - length);
 }
 
-/* Returns the number of the total with this kind and name; CARD_TOTALS_MAX: there is none. */
-static uint16_t card_totals_find(const struct card_totals *totals, uint32_t kind, const char *name)
+/* Returns the number of the total with this kind and name; STATS_TOTALS_MAX: there is none. */
+static uint16_t stats_totals_find(const struct stats_totals *totals, uint32_t kind,
+				  const char *name)
 {
 	for (uint32_t i = 0; i < totals->count; i++)
 		if (totals->entries[i].kind == kind && strcmp(totals->entries[i].name, name) == 0)
 			return (uint16_t)i;
-	return CARD_TOTALS_MAX;
+	return STATS_TOTALS_MAX;
 }
 
-void card_totals_add(struct card_totals *totals, uint32_t kind, const char *name)
+void stats_totals_add(struct stats_totals *totals, uint32_t kind, const char *name)
 {
-	struct card_total *added = &totals->entries[totals->count];
+	struct stats_total *added = &totals->entries[totals->count];
 
-	if (totals->count == CARD_TOTALS_MAX ||
-	    card_totals_find(totals, kind, name) != CARD_TOTALS_MAX)
+	if (totals->count == STATS_TOTALS_MAX ||
+	    stats_totals_find(totals, kind, name) != STATS_TOTALS_MAX)
 		return;
 	added->kind = kind;
-	card_copy_name(added->name, name, sizeof(added->name));
+	stats_copy_name(added->name, name, sizeof(added->name));
 	totals->count++;
 }
 
-static void card_reader_learn(struct card_reader *reader, const struct card_totals *totals)
+static void stats_reader_learn(struct stats_reader *reader, const struct stats_totals *totals)
 {
-	uint32_t count = reader->card->counter_count;
+	uint32_t count = reader->stats->counter_count;
 
-	if (count > RNIC_CARD_COUNTERS_MAX)
-		count = RNIC_CARD_COUNTERS_MAX;
+	if (count > RNIC_STATS_COUNTERS_MAX)
+		count = RNIC_STATS_COUNTERS_MAX;
 	for (; reader->known_count < count; reader->known_count++) {
-		const struct rnic_card_counter *counter =
-			&reader->card->counters[reader->known_count];
+		const struct rnic_stats_counter *counter =
+			&reader->stats->counters[reader->known_count];
 		const uint32_t kind = *(const volatile uint32_t *)&counter->kind;
 		char name[sizeof(counter->name)];
 
-		card_copy_name(name, counter->name, sizeof(name));
-		reader->totals[reader->known_count] = card_totals_find(totals, kind, name);
+		stats_copy_name(name, counter->name, sizeof(name));
+		reader->totals[reader->known_count] = stats_totals_find(totals, kind, name);
 	}
 }
 
-void card_reader_begin(struct card_reader *reader, const struct rnic_card *card)
+void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats)
 {
 	memset(reader, 0, sizeof(*reader));
-	reader->card = card;
+	reader->stats = stats;
 }
 
-static bool card_reader_is_ready(const struct card_reader *reader)
+static bool stats_reader_is_ready(const struct stats_reader *reader)
 {
-	return reader->card != NULL &&
-	       *(const volatile uint32_t *)&reader->card->magic == RNIC_CARD_MAGIC;
+	return reader->stats != NULL &&
+	       *(const volatile uint32_t *)&reader->stats->magic == RNIC_STATS_MAGIC;
 }
 
-void card_reader_update(struct card_reader *reader, struct card_totals *totals)
+void stats_reader_update(struct stats_reader *reader, struct stats_totals *totals)
 {
-	if (!card_reader_is_ready(reader))
+	if (!stats_reader_is_ready(reader))
 		return;
-	card_reader_learn(reader, totals);
+	stats_reader_learn(reader, totals);
 	for (uint32_t i = 0; i < reader->known_count; i++) {
-		const uint64_t value = reader->card->counters[i].value;
-		struct card_total *total = &totals->entries[reader->totals[i]];
+		const uint64_t value = reader->stats->counters[i].value;
+		struct stats_total *total = &totals->entries[reader->totals[i]];
 		uint64_t more;
 
-		if (reader->totals[i] == CARD_TOTALS_MAX || value <= reader->added[i])
+		if (reader->totals[i] == STATS_TOTALS_MAX || value <= reader->added[i])
 			continue;
 		more = value - reader->added[i];
 		reader->added[i] = value;
@@ -86,39 +87,39 @@ void card_reader_update(struct card_reader *reader, struct card_totals *totals)
 	}
 }
 
-void card_reader_end(struct card_reader *reader, struct card_totals *totals)
+void stats_reader_end(struct stats_reader *reader, struct stats_totals *totals)
 {
-	card_reader_update(reader, totals);
-	reader->card = NULL;
+	stats_reader_update(reader, totals);
+	reader->stats = NULL;
 }
 
-void card_reader_add_objects(const struct card_reader *reader, struct card_objects *objects)
+void stats_reader_add_objects(const struct stats_reader *reader, struct stats_objects *objects)
 {
-	const struct rnic_card *card = reader->card;
+	const struct rnic_stats_page *stats = reader->stats;
 
-	if (!card_reader_is_ready(reader))
+	if (!stats_reader_is_ready(reader))
 		return;
-	objects->sessions += card->session_count;
-	objects->pds += card->pd_count;
-	objects->mrs += card->mr_count;
-	objects->mws += card->mw_count;
-	objects->cqs += card->cq_count;
-	objects->qps += card->qp_count;
-	objects->srqs += card->srq_count;
+	objects->sessions += stats->session_count;
+	objects->pds += stats->pd_count;
+	objects->mrs += stats->mr_count;
+	objects->mws += stats->mw_count;
+	objects->cqs += stats->cq_count;
+	objects->qps += stats->qp_count;
+	objects->srqs += stats->srq_count;
 }
 
-uint32_t card_reader_gids_used(const struct card_reader *reader)
+uint32_t stats_reader_gids_used(const struct stats_reader *reader)
 {
-	return card_reader_is_ready(reader) ? reader->card->gids_used : 0;
+	return stats_reader_is_ready(reader) ? reader->stats->gids_used : 0;
 }
 
-uint64_t card_reader_facts_sequence(const struct card_reader *reader)
+uint64_t stats_reader_facts_sequence(const struct stats_reader *reader)
 {
-	return card_reader_is_ready(reader) ? reader->card->facts_sequence : 0;
+	return stats_reader_is_ready(reader) ? reader->stats->facts_sequence : 0;
 }
 
-const struct card_total *card_totals_at(const struct card_totals *totals, uint32_t kind,
-					uint32_t index)
+const struct stats_total *stats_totals_at(const struct stats_totals *totals, uint32_t kind,
+					  uint32_t index)
 {
 	for (uint32_t i = 0; i < totals->count; i++)
 		if (totals->entries[i].kind == kind && index-- == 0)
@@ -126,7 +127,7 @@ const struct card_total *card_totals_at(const struct card_totals *totals, uint32
 	return NULL;
 }
 
-uint32_t card_totals_count(const struct card_totals *totals, uint32_t kind)
+uint32_t stats_totals_count(const struct stats_totals *totals, uint32_t kind)
 {
 	uint32_t count = 0;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the cards of device processes (struct rnic_card) and adds up their counters. A card is
- * written by a process that is not trusted: each value is read once, names are cut to plain
- * characters, and numbers of entries are bounded.
+ * Reads the statistics pages of device processes (struct rnic_stats_page) and adds up their
+ * counters. A statistics page is written by a process that is not trusted: each value is read once,
+ * names are cut to plain characters, and numbers of entries are bounded.
  *
- * Invariant: the total of a counter never shrinks. The last values of a card whose process has
- * ended stay in the totals, and a value that a process takes back is not followed.
+ * Invariant: the total of a counter never shrinks. The last values of a statistics page whose
+ * process has ended stay in the totals, and a value that a process takes back is not followed.
  */
 #ifndef DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
 #define DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
@@ -15,65 +15,66 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CARD_TOTALS_MAX 320
+#define STATS_TOTALS_MAX 320
 
-struct card_total {
-	uint32_t kind; /* enum rnic_card_kind */
-	char name[sizeof(((struct rnic_card_counter *)NULL)->name)];
+struct stats_total {
+	uint32_t kind; /* enum rnic_stats_kind */
+	char name[sizeof(((struct rnic_stats_counter *)NULL)->name)];
 	uint64_t value;
 };
 
-/* All counters whose names the owner has added. What a card counts by another name is dropped. */
-struct card_totals {
-	struct card_total entries[CARD_TOTALS_MAX];
+/* All counters whose names the owner has added. What a statistics page counts by another name is
+ * dropped. */
+struct stats_totals {
+	struct stats_total entries[STATS_TOTALS_MAX];
 	uint32_t count;
 };
 
-/* What the control plane keeps of one card. */
-struct card_reader {
-	const struct rnic_card *card;		 /* NULL: none, or ended */
-	uint32_t known_count;			 /* entries of the card that have a total */
-	uint16_t totals[RNIC_CARD_COUNTERS_MAX]; /* by entry; CARD_TOTALS_MAX: none */
-	uint64_t added[RNIC_CARD_COUNTERS_MAX];	 /* by entry; part of the total */
+/* What the control plane keeps of one statistics page. */
+struct stats_reader {
+	const struct rnic_stats_page *stats; /* NULL: none, or ended */
+	uint32_t known_count;		     /* entries of the statistics page that have a total */
+	uint16_t totals[RNIC_STATS_COUNTERS_MAX]; /* by entry; STATS_TOTALS_MAX: none */
+	uint64_t added[RNIC_STATS_COUNTERS_MAX];  /* by entry; part of the total */
 };
 
-/* The numbers of objects of one card, or of several. */
-struct card_objects {
+/* The numbers of objects of one statistics page, or of several. */
+struct stats_objects {
 	uint64_t sessions, pds, mrs, mws, cqs, qps, srqs;
 };
 
-/* Adds a counter, unless it is there; beyond CARD_TOTALS_MAX it is dropped. */
-void card_totals_add(struct card_totals *totals, uint32_t kind, const char *name);
+/* Adds a counter, unless it is there; beyond STATS_TOTALS_MAX it is dropped. */
+void stats_totals_add(struct stats_totals *totals, uint32_t kind, const char *name);
 
-/* Begins to read a card, which stays mapped until card_reader_end(). */
-void card_reader_begin(struct card_reader *reader, const struct rnic_card *card);
+/* Begins to read a statistics page, which stays mapped until stats_reader_end(). */
+void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats);
 
-/* Adds to the totals what the card has more than before. */
-void card_reader_update(struct card_reader *reader, struct card_totals *totals);
+/* Adds to the totals what the statistics page has more than before. */
+void stats_reader_update(struct stats_reader *reader, struct stats_totals *totals);
 
 /* Adds the last values, and reads no more. */
-void card_reader_end(struct card_reader *reader, struct card_totals *totals);
+void stats_reader_end(struct stats_reader *reader, struct stats_totals *totals);
 
-/* Adds the card's numbers of objects to `objects`. */
-void card_reader_add_objects(const struct card_reader *reader, struct card_objects *objects);
+/* Adds the statistics page's numbers of objects to `objects`. */
+void stats_reader_add_objects(const struct stats_reader *reader, struct stats_objects *objects);
 
 /*
- * The mask of used GIDs; 0 without a card. A caller that reads the sequence below first gets a mask
- * that is at least as new as the sequence.
+ * The mask of used GIDs; 0 without a statistics page. A caller that reads the sequence below first
+ * gets a mask that is at least as new as the sequence.
  */
-uint32_t card_reader_gids_used(const struct card_reader *reader);
+uint32_t stats_reader_gids_used(const struct stats_reader *reader);
 
-/* The sequence of the latest FACTS that the process applied; 0 without a card. */
-uint64_t card_reader_facts_sequence(const struct card_reader *reader);
+/* The sequence of the latest FACTS that the process applied; 0 without a statistics page. */
+uint64_t stats_reader_facts_sequence(const struct stats_reader *reader);
 
 /*
  * The total numbered `index` among those of `kind`; NULL: there are no more. The pointer is valid
  * until the totals go.
  */
-const struct card_total *card_totals_at(const struct card_totals *totals, uint32_t kind,
-					uint32_t index);
+const struct stats_total *stats_totals_at(const struct stats_totals *totals, uint32_t kind,
+					  uint32_t index);
 
 /* The number of totals of `kind`. */
-uint32_t card_totals_count(const struct card_totals *totals, uint32_t kind);
+uint32_t stats_totals_count(const struct stats_totals *totals, uint32_t kind);
 
 #endif

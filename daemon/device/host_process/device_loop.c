@@ -22,7 +22,7 @@
 
 struct device_loop {
 	struct device_process *process;
-	struct device_half *half;
+	struct device *device;
 	enum poll_mode poll;
 	struct ev_loop *events;
 	ev_io link;
@@ -61,7 +61,7 @@ static void device_loop_on_requests(struct ev_loop *events, ev_io *watcher, int 
 
 	(void)events;
 	(void)revents;
-	device_half_note_requests(loop->half);
+	device_note_requests(loop->device);
 	loop->has_requests = true;
 }
 
@@ -123,11 +123,11 @@ static void device_loop_watch_all(struct device_loop *loop)
 {
 	device_loop_watch(loop, &loop->link, device_loop_on_link, loop->process->link.fd, EV_READ);
 	device_loop_watch(loop, &loop->requests, device_loop_on_requests,
-			  device_half_requests_fd(loop->half), EV_READ);
+			  device_requests_fd(loop->device), EV_READ);
 	device_loop_watch(loop, &loop->doorbells, device_loop_on_doorbells,
-			  device_half_clients_fd(loop->half), EV_READ);
+			  device_clients_fd(loop->device), EV_READ);
 	device_loop_watch(loop, &loop->timer, device_loop_on_timer, loop->wake_timer.fd, EV_READ);
-	device_half_watch(loop->half, device_loop_watch_port, loop);
+	device_watch(loop->device, device_loop_watch_port, loop);
 	ev_signal_init(&loop->terminate, device_loop_on_signal, SIGTERM);
 	loop->terminate.data = loop;
 	ev_signal_start(loop->events, &loop->terminate);
@@ -140,7 +140,7 @@ struct device_loop *device_loop_create(struct device_process *process)
 	if (loop == NULL)
 		return NULL;
 	loop->process = process;
-	loop->half = process->half;
+	loop->device = process->device;
 	loop->poll = (enum poll_mode)process->start.poll;
 	if (wake_timer_open(&loop->wake_timer) != 0)
 		goto free_loop;
@@ -171,13 +171,13 @@ void device_loop_destroy(struct device_loop *loop)
 	free(loop);
 }
 
-/* The card shows when a client came or went. */
+/* The statistics page shows when a client came or went. */
 static void device_loop_note_clients(struct device_loop *loop)
 {
-	const uint32_t client_count = device_half_client_count(loop->half);
+	const uint32_t client_count = device_client_count(loop->device);
 
 	if (client_count != loop->client_count)
-		card_writer_note_change(&loop->process->card);
+		stats_writer_note_change(&loop->process->stats);
 	loop->client_count = client_count;
 }
 
@@ -214,15 +214,15 @@ static void device_loop_look(struct device_loop *loop, uint64_t now_ns)
 		return;
 	loop->looked_ns = now_ns;
 	device_loop_note_clients(loop);
-	device_half_report(loop->half);
+	device_report(loop->device);
 	link_client_tick(&loop->process->link, now_ns);
-	card_writer_refresh_if_due(&loop->process->card, loop->half, now_ns);
+	stats_writer_refresh_if_due(&loop->process->stats, loop->device, now_ns);
 	ev_run(loop->events, EVRUN_NOWAIT);
 }
 
 static uint64_t device_loop_deadline_ns(struct device_loop *loop, uint64_t now_ns)
 {
-	const uint64_t half_ns = device_half_next_deadline_ns(loop->half);
+	const uint64_t half_ns = device_next_deadline_ns(loop->device);
 	const uint64_t link_ns = link_client_next_deadline_ns(&loop->process->link, now_ns);
 
 	return half_ns < link_ns ? half_ns : link_ns;
@@ -235,23 +235,23 @@ static void device_loop_sleep(struct device_loop *loop, uint64_t now_ns)
 	uint64_t deadline_ns;
 
 	device_loop_note_clients(loop);
-	device_half_report(loop->half);
+	device_report(loop->device);
 	link_client_tick(&process->link, now_ns);
 	deadline_ns = device_loop_deadline_ns(loop, now_ns);
 	if (deadline_ns <= now_ns || deadline_ns - now_ns < LOOP_NEAR_NS) {
 		device_loop_look(loop, now_ns);
 		return;
 	}
-	if (device_half_prepare_sleep(loop->half)) {
+	if (device_prepare_sleep(loop->device)) {
 		/* A preparation sends what waited for company. */
 		deadline_ns = device_loop_deadline_ns(loop, now_ns);
 		wake_timer_arm(&loop->wake_timer, deadline_ns, now_ns);
-		device_half_note_sleep(loop->half);
-		card_writer_refresh(&process->card, loop->half, now_ns);
+		device_note_sleep(loop->device);
+		stats_writer_refresh(&process->stats, loop->device, now_ns);
 		ev_run(loop->events, EVRUN_ONCE);
 		loop->looked_ns = now_ns;
 	}
-	device_half_withdraw_sleep(loop->half);
+	device_withdraw_sleep(loop->device);
 }
 
 /*
@@ -261,13 +261,13 @@ static void device_loop_sleep(struct device_loop *loop, uint64_t now_ns)
  */
 static bool device_loop_serve(struct device_loop *loop)
 {
-	const bool has_requests = loop->has_requests || device_half_has_resumes(loop->half);
+	const bool has_requests = loop->has_requests || device_has_resumes(loop->device);
 	const bool has_doorbells = loop->has_doorbells;
 
-	if (has_requests && device_half_serve(loop->half))
-		card_writer_note_change(&loop->process->card);
+	if (has_requests && device_serve(loop->device))
+		stats_writer_note_change(&loop->process->stats);
 	if (has_doorbells)
-		device_half_poll(loop->half);
+		device_poll(loop->device);
 	loop->has_requests = false;
 	loop->has_doorbells = false;
 	return has_requests || has_doorbells;
@@ -278,7 +278,7 @@ void device_loop_run(struct device_loop *loop)
 	while (!loop->is_stopping && !loop->process->link.is_down) {
 		uint64_t now_ns = clock_now_ns();
 
-		if (device_half_turn(loop->half, now_ns) || device_half_has_work(loop->half))
+		if (device_turn(loop->device, now_ns) || device_has_work(loop->device))
 			loop->active_ns = now_ns;
 		if (device_loop_serve(loop))
 			loop->active_ns = loop->asked_ns = now_ns;

@@ -6,7 +6,7 @@
  * a busy turn costs no system call beyond those of the ports.
  *
  * Invariant: the loop sleeps only after it has asked every client to wake the daemon, and has
- * looked at every client's doorbells once more. Before it sleeps the card is up to date.
+ * looked at every client's doorbells once more. Before it sleeps the statistics page is up to date.
  */
 #ifndef DAEMON_DEVICE_HOST_PROCESS_DEVICE_LOOP_H
 #define DAEMON_DEVICE_HOST_PROCESS_DEVICE_LOOP_H

@@ -22,86 +22,86 @@
  * Takes the lock when it is free. A thread of the program that has the lock takes a turn, and need
  * not wake this one for it: so this one looks again a little later, and less often each time.
  */
-static void direct_lock_of_thread(struct rnic_direct *device)
+static void direct_lock_of_thread(struct rnic_direct *direct)
 {
 	struct timespec pause = {.tv_nsec = DIRECT_LOCK_PAUSE_NS};
 
 	for (unsigned i = 0; i < DIRECT_LOCK_LOOKS; i++) {
-		if (pthread_mutex_trylock(&device->lock) == 0)
+		if (pthread_mutex_trylock(&direct->lock) == 0)
 			return;
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < (long)DIRECT_LEASE_NS / 2)
 			pause.tv_nsec += DIRECT_LOCK_PAUSE_NS;
 	}
-	pthread_mutex_lock(&device->lock);
+	pthread_mutex_lock(&direct->lock);
 }
 
 /* Whether the program takes the turns, and no post has waited too long for one. */
-static bool direct_is_leased(const struct rnic_direct *device, uint64_t now_ns)
+static bool direct_is_leased(const struct rnic_direct *direct, uint64_t now_ns)
 {
-	if (device->is_stopping)
+	if (direct->is_stopping)
 		return false;
-	return device->has_waiter ||
-	       (device->lease_ns > now_ns && (device->posts == 0 || device->due_ns > now_ns));
+	return direct->has_waiter ||
+	       (direct->lease_ns > now_ns && (direct->posts == 0 || direct->due_ns > now_ns));
 }
 
 /*
  * Sleeps while the program takes the turns. A thread that waits for an event wakes this one when it
  * stops waiting: until then there is nothing to look for.
  */
-static void direct_await_lease(struct rnic_direct *device, uint64_t now_ns)
+static void direct_await_lease(struct rnic_direct *direct, uint64_t now_ns)
 {
 	struct pollfd wakes[] = {
-		{.fd = device->stop_fd, .events = POLLIN},
-		{.fd = device->lease_timer.fd, .events = POLLIN},
+		{.fd = direct->stop_fd, .events = POLLIN},
+		{.fd = direct->lease_timer.fd, .events = POLLIN},
 	};
 
-	device->is_leased = true;
-	device->lease_timer.armed_ns = UINT64_MAX;
-	if (!device->has_waiter)
-		direct_arm(device, now_ns);
-	pthread_mutex_unlock(&device->lock);
+	direct->is_leased = true;
+	direct->lease_timer.armed_ns = UINT64_MAX;
+	if (!direct->has_waiter)
+		direct_arm(direct, now_ns);
+	pthread_mutex_unlock(&direct->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
-	direct_lock_of_thread(device);
-	device->is_leased = false;
-	wake_timer_take(&device->lease_timer);
+	direct_lock_of_thread(direct);
+	direct->is_leased = false;
+	wake_timer_take(&direct->lease_timer);
 }
 
 /*
  * Sleeps until something arrives or is due, with the lock given up meanwhile. Returns whether it
  * slept: a near deadline is not worth it.
  */
-static bool direct_sleep(struct rnic_direct *device, uint64_t now_ns)
+static bool direct_sleep(struct rnic_direct *direct, uint64_t now_ns)
 {
 	struct epoll_event event;
 	bool is_asleep = false;
 
-	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS)
+	if (direct_deadline_ns(direct, now_ns) <= now_ns + DIRECT_NEAR_NS)
 		return false;
-	if (direct_prepare_sleep(device, now_ns)) {
-		card_writer_refresh(&device->process.card, device->half, now_ns);
-		pthread_mutex_unlock(&device->lock);
-		epoll_wait(device->epoll_fd, &event, 1, -1);
-		direct_lock_of_thread(device);
-		device->sleepers--;
-		device->has_news = true;
+	if (direct_prepare_sleep(direct, now_ns)) {
+		stats_writer_refresh(&direct->process.stats, direct->device, now_ns);
+		pthread_mutex_unlock(&direct->lock);
+		epoll_wait(direct->epoll_fd, &event, 1, -1);
+		direct_lock_of_thread(direct);
+		direct->sleepers--;
+		direct->has_news = true;
 		is_asleep = true;
 	}
-	device_half_withdraw_sleep(device->half);
+	device_withdraw_sleep(direct->device);
 	return is_asleep;
 }
 
 /* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
-static void direct_note_arrivals(struct rnic_direct *device, bool has_received, bool after_lease,
+static void direct_note_arrivals(struct rnic_direct *direct, bool has_received, bool after_lease,
 				 uint64_t now_ns)
 {
-	if (device->is_watching) {
+	if (direct->is_watching) {
 		if (has_received)
-			direct_note_arrival_in_watch(device, now_ns);
+			direct_note_arrival_in_watch(direct, now_ns);
 	} else if (after_lease) {
-		device->misses = has_received ? device->misses + 1 : 0;
-		if (device->misses >= DIRECT_MISSES)
-			direct_begin_watch(device);
+		direct->misses = has_received ? direct->misses + 1 : 0;
+		if (direct->misses >= DIRECT_MISSES)
+			direct_begin_watch(direct);
 	}
 }
 
@@ -109,59 +109,59 @@ static void direct_note_arrivals(struct rnic_direct *device, bool has_received, 
  * A thread that polls and yields meets what arrives without a wake-up. Where another thread
  * computes on the same core, a yield costs a time slice, and a sleep is better.
  */
-static bool direct_is_spinning(const struct rnic_direct *device, uint64_t now_ns)
+static bool direct_is_spinning(const struct rnic_direct *direct, uint64_t now_ns)
 {
-	return now_ns - device->active_ns < DIRECT_SPIN_NS &&
-	       rnic_yield_backoff_is_returned(&device->backoff, now_ns);
+	return now_ns - direct->active_ns < DIRECT_SPIN_NS &&
+	       rnic_yield_backoff_is_returned(&direct->backoff, now_ns);
 }
 
 /* One step of the thread, under the lock. Returns whether it should let others run. */
-static bool direct_step(struct rnic_direct *device, bool after_lease, uint64_t now_ns)
+static bool direct_step(struct rnic_direct *direct, bool after_lease, uint64_t now_ns)
 {
-	const bool has_received = direct_turn_receives(device, now_ns);
-	const bool is_active = device->active_ns == now_ns;
+	const bool has_received = direct_turn_receives(direct, now_ns);
+	const bool is_active = direct->active_ns == now_ns;
 
-	if (device->lease_ns <= now_ns)
-		device->is_attended = false;
-	direct_note_arrivals(device, has_received, after_lease, now_ns);
-	if (direct_should_look(device, has_received, now_ns) && direct_look(device, now_ns))
-		device->active_ns = now_ns;
+	if (direct->lease_ns <= now_ns)
+		direct->is_attended = false;
+	direct_note_arrivals(direct, has_received, after_lease, now_ns);
+	if (direct_should_look(direct, has_received, now_ns) && direct_look(direct, now_ns))
+		direct->active_ns = now_ns;
 	if (is_active)
 		return false;
-	return direct_is_spinning(device, now_ns) || !direct_sleep(device, now_ns);
+	return direct_is_spinning(direct, now_ns) || !direct_sleep(direct, now_ns);
 }
 
 static void *direct_run(void *context)
 {
-	struct rnic_direct *device = context;
+	struct rnic_direct *direct = context;
 	bool after_lease = false;
 
-	pthread_mutex_lock(&device->lock);
-	while (!device->is_stopping) {
+	pthread_mutex_lock(&direct->lock);
+	while (!direct->is_stopping) {
 		const uint64_t now_ns = clock_now_ns();
 		bool should_yield;
 
-		if (direct_is_leased(device, now_ns)) {
-			direct_await_lease(device, now_ns);
+		if (direct_is_leased(direct, now_ns)) {
+			direct_await_lease(direct, now_ns);
 			after_lease = true;
-			device->renewals++;
+			direct->renewals++;
 			continue;
 		}
-		device->renewals = 0;
-		should_yield = direct_step(device, after_lease, now_ns);
+		direct->renewals = 0;
+		should_yield = direct_step(direct, after_lease, now_ns);
 		after_lease = false;
-		pthread_mutex_unlock(&device->lock);
+		pthread_mutex_unlock(&direct->lock);
 		if (should_yield)
-			yield_and_note(&device->backoff);
-		direct_lock_of_thread(device);
-		direct_let_others_in(device);
+			yield_and_note(&direct->backoff);
+		direct_lock_of_thread(direct);
+		direct_let_others_in(direct);
 	}
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&direct->lock);
 	return NULL;
 }
 
 /* The program's handlers run on the program's threads. */
-int direct_start_thread(struct rnic_direct *device)
+int direct_start_thread(struct rnic_direct *direct)
 {
 	sigset_t all, before;
 	pthread_attr_t attributes;
@@ -171,20 +171,20 @@ int direct_start_thread(struct rnic_direct *device)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, DIRECT_STACK_BYTES);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	error = pthread_create(&device->thread, &attributes, direct_run, device);
+	error = pthread_create(&direct->thread, &attributes, direct_run, direct);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return -error;
 }
 
-void direct_stop_thread(struct rnic_direct *device)
+void direct_stop_thread(struct rnic_direct *direct)
 {
 	const uint64_t one = 1;
-	int cancellation = direct_lock(device);
+	int cancellation = direct_lock(direct);
 
-	device->is_stopping = true;
-	direct_unlock(device, cancellation);
-	while (write(device->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+	direct->is_stopping = true;
+	direct_unlock(direct, cancellation);
+	while (write(direct->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
-	pthread_join(device->thread, NULL);
+	pthread_join(direct->thread, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device inside a program: a device half that the threads of the program drive by turns, and a
+ * The device inside a program: a device that the threads of the program drive by turns, and a
  * thread of its own while they do not.
  *
  * One lock guards all. A thread of the program that posts or polls renews the lease with each turn.
@@ -68,7 +68,7 @@ enum direct_event { EVENT_PORT, EVENT_LINK, EVENT_CLIENTS, EVENT_TIMER, EVENT_ST
 
 struct rnic_direct {
 	struct device_process process;
-	struct device_half *half;
+	struct device *device;
 	uint32_t client_id;
 	pthread_mutex_t lock; /* guards all but `waiting`, the backoffs and what never changes */
 	atomic_uint waiting;  /* threads of the program that want the lock */
@@ -117,22 +117,22 @@ struct rnic_direct {
  * Take and release the lock. The second pair also keeps the calling thread from being cancelled: it
  * would leave the lock, and half of a turn.
  */
-void direct_take_lock(struct rnic_direct *device);
-int direct_lock(struct rnic_direct *device);
-void direct_unlock(struct rnic_direct *device, int cancellation);
+void direct_take_lock(struct rnic_direct *direct);
+int direct_lock(struct rnic_direct *direct);
+void direct_unlock(struct rnic_direct *direct, int cancellation);
 
 /* The calls of struct rnic_direct_device that take turns. */
-void direct_device_turn(struct rnic_direct *device, unsigned post);
-void direct_device_poll(struct rnic_direct *device);
-void direct_device_serve(struct rnic_direct *device);
-void direct_device_end_waits(struct rnic_direct *device);
-int direct_device_await(struct rnic_direct *device, int fd);
-int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
+void direct_device_turn(struct rnic_direct *direct, unsigned post);
+void direct_device_poll(struct rnic_direct *direct);
+void direct_device_serve(struct rnic_direct *direct);
+void direct_device_end_waits(struct rnic_direct *direct);
+int direct_device_await(struct rnic_direct *direct, int fd);
+int direct_device_wait(struct rnic_direct *direct, struct pollfd *descriptors, unsigned count,
 		       uint64_t deadline_ns, bool handlers_may_call);
 
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
-int direct_start_thread(struct rnic_direct *device);
-void direct_stop_thread(struct rnic_direct *device);
+int direct_start_thread(struct rnic_direct *direct);
+void direct_stop_thread(struct rnic_direct *direct);
 
 /* ---- under the lock ---- */
 
@@ -140,7 +140,7 @@ void direct_stop_thread(struct rnic_direct *device);
  * The time at which the device's thread is to go on, at the end of the lease at the earliest: until
  * then the program does. UINT64_MAX: never.
  */
-uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
+uint64_t direct_deadline_ns(struct rnic_direct *direct, uint64_t now_ns);
 
 /*
  * Arms the timer that wakes the sleeping thread: at that time or earlier, or up to
@@ -148,47 +148,47 @@ uint64_t direct_deadline_ns(struct rnic_direct *device, uint64_t now_ns);
  * where no thread sleeps: a thread that is awake looks at all deadlines before its next sleep. In a
  * virtual machine, setting the timer costs more than a turn.
  */
-void direct_arm(struct rnic_direct *device, uint64_t now_ns);
+void direct_arm(struct rnic_direct *direct, uint64_t now_ns);
 
 /* Leaves the turns to the program for a while, where none of its threads waits for an event. */
-void direct_give_lease(struct rnic_direct *device, uint64_t now_ns);
+void direct_give_lease(struct rnic_direct *direct, uint64_t now_ns);
 
 /* The device's thread keeps watch from now on: no turn of the program begins a lease. */
-void direct_begin_watch(struct rnic_direct *device);
+void direct_begin_watch(struct rnic_direct *direct);
 
 /*
  * Datagrams came while the thread keeps watch. The watch ends when the program has long been there
  * to receive, by turns that follow one another.
  */
-void direct_note_arrival_in_watch(struct rnic_direct *device, uint64_t now_ns);
+void direct_note_arrival_in_watch(struct rnic_direct *direct, uint64_t now_ns);
 
 /* Runs a turn. The second one returns whether datagrams came. */
-void direct_turn(struct rnic_direct *device, uint64_t now_ns);
-bool direct_turn_receives(struct rnic_direct *device, uint64_t now_ns);
+void direct_turn(struct rnic_direct *direct, uint64_t now_ns);
+bool direct_turn_receives(struct rnic_direct *direct, uint64_t now_ns);
 
 /*
  * Serves the events of the descriptors. Returns whether there was anything but datagrams. A look is
  * a system call, and a turn receives without one: call it after a turn where direct_should_look()
  * says so. A sleep on the descriptors looks as well.
  */
-bool direct_look(struct rnic_direct *device, uint64_t now_ns);
-bool direct_should_look(const struct rnic_direct *device, bool has_received, uint64_t now_ns);
+bool direct_look(struct rnic_direct *direct, uint64_t now_ns);
+bool direct_should_look(const struct rnic_direct *direct, bool has_received, uint64_t now_ns);
 
 /* Tells the control plane what has changed. */
-void direct_tell(struct rnic_direct *device, uint64_t now_ns);
+void direct_tell(struct rnic_direct *direct, uint64_t now_ns);
 
 /*
  * Prepares a sleep on the descriptors: counts the caller in `sleepers`, arms the timer, and tells
  * the control plane what has changed. False: there is work, and the caller must not sleep. The
  * caller takes itself out of `sleepers` when the caller wakes, and calls
- * device_half_withdraw_sleep() in both cases.
+ * device_withdraw_sleep() in both cases.
  */
-bool direct_prepare_sleep(struct rnic_direct *device, uint64_t now_ns);
+bool direct_prepare_sleep(struct rnic_direct *direct, uint64_t now_ns);
 
 /*
  * Lets waiting threads take the lock, which the caller has. The time is bounded: the scheduler may
  * run none of them.
  */
-void direct_let_others_in(struct rnic_direct *device);
+void direct_let_others_in(struct rnic_direct *direct);
 
 #endif

@@ -22,7 +22,7 @@
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
-	struct rnic_direct *device;
+	struct rnic_direct *direct;
 	struct pollfd wakes[1 + DIRECT_WAIT_FDS];
 	unsigned count;	      /* of the descriptors behind the first one */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
@@ -76,15 +76,15 @@ static int direct_poll_until(const struct direct_waiter *waiter, struct pollfd *
  * signal ends the wait. Signals disturb a poll that does not wait, too. Their handlers run without
  * the lock, so the device may be closed when this returns.
  */
-static int direct_count_ready(struct rnic_direct *device, struct direct_waiter *waiter)
+static int direct_count_ready(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
 	int ready;
 
 	if (waiter->handlers_may_call)
-		pthread_mutex_unlock(&device->lock);
+		pthread_mutex_unlock(&direct->lock);
 	ready = direct_poll_until(waiter, waiter->wakes + 1, waiter->count, 0);
 	if (waiter->handlers_may_call)
-		direct_take_lock(device);
+		direct_take_lock(direct);
 	return direct_goes_on(waiter, ready) ? 0 : ready;
 }
 
@@ -109,25 +109,25 @@ static void direct_unblock_signals(const struct direct_waiter *waiter)
 }
 
 /* The turns are the program's for another lease, and the device's thread's then. */
-static void direct_stop_waiting(struct rnic_direct *device)
+static void direct_stop_waiting(struct rnic_direct *direct)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	device->has_waiter = false;
-	direct_give_lease(device, now_ns);
-	if (device->is_open)
-		direct_arm(device, now_ns);
+	direct->has_waiter = false;
+	direct_give_lease(direct, now_ns);
+	if (direct->is_open)
+		direct_arm(direct, now_ns);
 }
 
 /* The waiter was cancelled. Releases the lock. */
 static void direct_end_cancelled(const struct direct_waiter *waiter)
 {
-	struct rnic_direct *device = waiter->device;
+	struct rnic_direct *direct = waiter->direct;
 
-	if (device->is_open)
-		device_half_withdraw_sleep(device->half);
-	direct_stop_waiting(device);
-	pthread_mutex_unlock(&device->lock);
+	if (direct->is_open)
+		device_withdraw_sleep(direct->device);
+	direct_stop_waiting(direct);
+	pthread_mutex_unlock(&direct->lock);
 	direct_unblock_signals(waiter);
 }
 
@@ -135,7 +135,7 @@ static void direct_look_cancelled(void *context)
 {
 	const struct direct_waiter *waiter = context;
 
-	direct_take_lock(waiter->device);
+	direct_take_lock(waiter->direct);
 	direct_end_cancelled(waiter);
 }
 
@@ -143,19 +143,19 @@ static void direct_sleep_cancelled(void *context)
 {
 	const struct direct_waiter *waiter = context;
 
-	direct_take_lock(waiter->device);
-	waiter->device->sleepers--;
+	direct_take_lock(waiter->direct);
+	waiter->direct->sleepers--;
 	direct_end_cancelled(waiter);
 }
 
 static void direct_bystander_cancelled(void *context)
 {
 	const struct direct_waiter *waiter = context;
-	struct rnic_direct *device = waiter->device;
+	struct rnic_direct *direct = waiter->direct;
 
-	direct_take_lock(device);
-	device->bystanders--;
-	pthread_mutex_unlock(&device->lock);
+	direct_take_lock(direct);
+	direct->bystanders--;
+	pthread_mutex_unlock(&direct->lock);
 	direct_unblock_signals(waiter);
 }
 
@@ -164,16 +164,16 @@ static void direct_bystander_cancelled(void *context)
  * thread may be cancelled while it sleeps, as in read(2) and poll(2). Returns how many of them are
  * ready, or a negative errno; -EINTR: a signal ends the wait.
  */
-static int direct_sleep_cancellable(struct rnic_direct *device, struct direct_waiter *waiter,
+static int direct_sleep_cancellable(struct rnic_direct *direct, struct direct_waiter *waiter,
 				    struct pollfd *wakes, nfds_t count, uint64_t until_ns)
 {
 	int ready;
 
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&direct->lock);
 	pthread_setcancelstate(waiter->cancellation, NULL);
 	ready = direct_poll_until(waiter, wakes, count, until_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	direct_take_lock(device);
+	direct_take_lock(direct);
 	return direct_goes_on(waiter, ready) ? 0 : ready;
 }
 
@@ -181,52 +181,52 @@ static int direct_sleep_cancellable(struct rnic_direct *device, struct direct_wa
  * Looks at the descriptors between two turns. Where others keep the device busy, the waiter may
  * never sleep, and signals and cancellation come here.
  */
-static int direct_look_for_event(struct rnic_direct *device, struct direct_waiter *waiter)
+static int direct_look_for_event(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
 	int ready;
 
 	if (!waiter->handlers_may_call)
-		return direct_count_ready(device, waiter);
+		return direct_count_ready(direct, waiter);
 	pthread_cleanup_push(direct_look_cancelled, waiter);
-	ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count, 0);
+	ready = direct_sleep_cancellable(direct, waiter, waiter->wakes + 1, waiter->count, 0);
 	pthread_cleanup_pop(false);
 	return ready;
 }
 
-/* The card shows what the device has done soon after, however long the wait is. */
-static uint64_t direct_wake_ns(const struct rnic_direct *device, const struct direct_waiter *waiter)
+/* The statistics page shows what the device has done soon after, however long the wait is. */
+static uint64_t direct_wake_ns(const struct rnic_direct *direct, const struct direct_waiter *waiter)
 {
-	const uint64_t card_ns = card_writer_due_ns(&device->process.card, device->active_ns);
+	const uint64_t stats_ns = stats_writer_due_ns(&direct->process.stats, direct->active_ns);
 
-	return card_ns < waiter->deadline_ns ? card_ns : waiter->deadline_ns;
+	return stats_ns < waiter->deadline_ns ? stats_ns : waiter->deadline_ns;
 }
 
 /* Sleeps as the device's thread does, and on the waiter's descriptors too. */
-static int direct_sleep_for_event(struct rnic_direct *device, struct direct_waiter *waiter,
+static int direct_sleep_for_event(struct rnic_direct *direct, struct direct_waiter *waiter,
 				  uint64_t now_ns)
 {
 	int ready = 0;
 
-	if (direct_deadline_ns(device, now_ns) <= now_ns + DIRECT_NEAR_NS) {
-		pthread_mutex_unlock(&device->lock);
+	if (direct_deadline_ns(direct, now_ns) <= now_ns + DIRECT_NEAR_NS) {
+		pthread_mutex_unlock(&direct->lock);
 		sched_yield();
-		direct_take_lock(device);
-		return direct_look_for_event(device, waiter);
+		direct_take_lock(direct);
+		return direct_look_for_event(direct, waiter);
 	}
-	if (direct_prepare_sleep(device, now_ns)) {
+	if (direct_prepare_sleep(direct, now_ns)) {
 		pthread_cleanup_push(direct_sleep_cancelled, waiter);
-		ready = direct_sleep_cancellable(device, waiter, waiter->wakes, 1 + waiter->count,
-						 direct_wake_ns(device, waiter));
+		ready = direct_sleep_cancellable(direct, waiter, waiter->wakes, 1 + waiter->count,
+						 direct_wake_ns(direct, waiter));
 		pthread_cleanup_pop(false);
-		device->sleepers--;
-		if (!device->is_open)
+		direct->sleepers--;
+		if (!direct->is_open)
 			return ready < 0 ? ready : 0;
 		if (ready > 0 && waiter->wakes[0].revents != 0) {
-			device->has_news = true;
+			direct->has_news = true;
 			ready--;
 		}
 	}
-	device_half_withdraw_sleep(device->half);
+	device_withdraw_sleep(direct->device);
 	return ready;
 }
 
@@ -234,131 +234,131 @@ static int direct_sleep_for_event(struct rnic_direct *device, struct direct_wait
  * A wake-up takes longer than a peer that answers at once. So a thread whose last wait was short
  * polls for a moment before it sleeps, unless another thread computes on its processor.
  */
-static bool direct_should_spin(const struct rnic_direct *device, uint64_t began_ns, uint64_t now_ns)
+static bool direct_should_spin(const struct rnic_direct *direct, uint64_t began_ns, uint64_t now_ns)
 {
-	return device->waited_ns < DIRECT_SHORT_WAIT_NS &&
+	return direct->waited_ns < DIRECT_SHORT_WAIT_NS &&
 	       now_ns - began_ns < DIRECT_WAIT_SPIN_NS &&
-	       rnic_yield_backoff_is_returned(&device->wait_backoff, now_ns);
+	       rnic_yield_backoff_is_returned(&direct->wait_backoff, now_ns);
 }
 
 /* The next turn finds what arrives; descriptors of others may wait for a moment. */
-static int direct_spin_for_event(struct rnic_direct *device, struct direct_waiter *waiter,
+static int direct_spin_for_event(struct rnic_direct *direct, struct direct_waiter *waiter,
 				 uint64_t now_ns)
 {
-	if (rnic_yield_backoff_is_alone(&device->wait_backoff, now_ns))
+	if (rnic_yield_backoff_is_alone(&direct->wait_backoff, now_ns))
 		return 0;
-	pthread_mutex_unlock(&device->lock);
-	yield_and_note(&device->wait_backoff);
-	direct_take_lock(device);
-	return direct_look_for_event(device, waiter);
+	pthread_mutex_unlock(&direct->lock);
+	yield_and_note(&direct->wait_backoff);
+	direct_take_lock(direct);
+	return direct_look_for_event(direct, waiter);
 }
 
 /* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
-static int direct_take_turns(struct rnic_direct *device, struct direct_waiter *waiter)
+static int direct_take_turns(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
 	const uint64_t began_ns = clock_now_ns();
 	uint64_t now_ns = began_ns;
 	int result = 0;
 
-	device->waiter = pthread_self();
-	device->is_attended = true;
-	device->is_watching = false;
-	device->misses = 0;
-	device->lease_ns = 0;
+	direct->waiter = pthread_self();
+	direct->is_attended = true;
+	direct->is_watching = false;
+	direct->misses = 0;
+	direct->lease_ns = 0;
 	do {
-		const bool has_received = direct_turn_receives(device, now_ns);
+		const bool has_received = direct_turn_receives(direct, now_ns);
 
-		device->has_waiter = true;
-		if (direct_should_look(device, has_received, now_ns))
-			direct_look(device, now_ns);
-		if (device->active_ns == now_ns)
-			result = direct_look_for_event(device, waiter);
-		else if (direct_should_spin(device, began_ns, now_ns))
-			result = direct_spin_for_event(device, waiter, now_ns);
+		direct->has_waiter = true;
+		if (direct_should_look(direct, has_received, now_ns))
+			direct_look(direct, now_ns);
+		if (direct->active_ns == now_ns)
+			result = direct_look_for_event(direct, waiter);
+		else if (direct_should_spin(direct, began_ns, now_ns))
+			result = direct_spin_for_event(direct, waiter, now_ns);
 		else
-			result = direct_sleep_for_event(device, waiter, now_ns);
-		direct_let_others_in(device);
+			result = direct_sleep_for_event(direct, waiter, now_ns);
+		direct_let_others_in(direct);
 		now_ns = clock_now_ns();
-	} while (result == 0 && device->is_open && now_ns < waiter->deadline_ns);
-	device->waited_ns = now_ns - began_ns;
-	direct_stop_waiting(device);
+	} while (result == 0 && direct->is_open && now_ns < waiter->deadline_ns);
+	direct->waited_ns = now_ns - began_ns;
+	direct_stop_waiting(direct);
 	return result;
 }
 
 /* Waits until a descriptor is ready, while others take the turns. */
-static int direct_stand_by(struct rnic_direct *device, struct direct_waiter *waiter)
+static int direct_stand_by(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
 	int ready;
 
-	device->bystanders++;
-	ready = direct_count_ready(device, waiter);
-	while (device->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
+	direct->bystanders++;
+	ready = direct_count_ready(direct, waiter);
+	while (direct->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, waiter);
-		ready = direct_sleep_cancellable(device, waiter, waiter->wakes + 1, waiter->count,
+		ready = direct_sleep_cancellable(direct, waiter, waiter->wakes + 1, waiter->count,
 						 waiter->deadline_ns);
 		pthread_cleanup_pop(false);
 	}
-	device->bystanders--;
+	direct->bystanders--;
 	return ready;
 }
 
-static void direct_turn_and_arm(struct rnic_direct *device)
+static void direct_turn_and_arm(struct rnic_direct *direct)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	direct_turn(device, now_ns);
-	direct_arm(device, now_ns);
+	direct_turn(direct, now_ns);
+	direct_arm(direct, now_ns);
 }
 
 /* Gives what the program has posted its turn: events that are there may keep it busy for long. */
-static void direct_turn_posts(struct rnic_direct *device)
+static void direct_turn_posts(struct rnic_direct *direct)
 {
-	if (device->posts > 0)
-		direct_turn_and_arm(device);
+	if (direct->posts > 0)
+		direct_turn_and_arm(direct);
 }
 
 /*
  * A handler of a signal may wait in the midst of its thread's own wait. The inner wait then takes
  * the turns, and the outer one goes on or ends after it.
  */
-static int direct_await_any(struct rnic_direct *device, struct direct_waiter *waiter)
+static int direct_await_any(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
-	const int ready = direct_count_ready(device, waiter);
+	const int ready = direct_count_ready(direct, waiter);
 
-	if (!device->is_open)
+	if (!direct->is_open)
 		return ready;
 	if (ready != 0) {
-		direct_turn_posts(device);
+		direct_turn_posts(direct);
 		return ready;
 	}
-	if (!device->has_waiter || pthread_equal(device->waiter, pthread_self()))
-		return direct_take_turns(device, waiter);
-	direct_turn_and_arm(device);
-	return direct_stand_by(device, waiter);
+	if (!direct->has_waiter || pthread_equal(direct->waiter, pthread_self()))
+		return direct_take_turns(direct, waiter);
+	direct_turn_and_arm(direct);
+	return direct_stand_by(direct, waiter);
 }
 
 /*
  * The caller is about to sleep elsewhere, and the device's thread keeps watch. A program that also
  * waits here will be back at once, and take the turns itself.
  */
-static void direct_hand_over(struct rnic_direct *device)
+static void direct_hand_over(struct rnic_direct *direct)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	if (device->is_attended && device->lease_ns > now_ns) {
-		direct_turn_posts(device);
+	if (direct->is_attended && direct->lease_ns > now_ns) {
+		direct_turn_posts(direct);
 		return;
 	}
-	direct_begin_watch(device);
-	device->lease_ns = now_ns;
-	direct_turn_and_arm(device);
+	direct_begin_watch(direct);
+	direct->lease_ns = now_ns;
+	direct_turn_and_arm(direct);
 }
 
-static int direct_await_event(struct rnic_direct *device, int fd, int cancellation)
+static int direct_await_event(struct rnic_direct *direct, int fd, int cancellation)
 {
 	struct direct_waiter waiter = {
-		.device = device,
-		.wakes = {{.fd = device->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}},
+		.direct = direct,
+		.wakes = {{.fd = direct->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}},
 		.count = 1,
 		.deadline_ns = UINT64_MAX,
 		.is_read = true,
@@ -367,30 +367,30 @@ static int direct_await_event(struct rnic_direct *device, int fd, int cancellati
 	int result = 0;
 
 	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
-		result = direct_await_any(device, &waiter);
-	else if (direct_count_ready(device, &waiter) > 0)
-		direct_turn_posts(device);
+		result = direct_await_any(direct, &waiter);
+	else if (direct_count_ready(direct, &waiter) > 0)
+		direct_turn_posts(direct);
 	else
-		direct_hand_over(device);
+		direct_hand_over(direct);
 	return result < 0 ? result : 0;
 }
 
-int direct_device_await(struct rnic_direct *device, int fd)
+int direct_device_await(struct rnic_direct *direct, int fd)
 {
-	int cancellation = direct_lock(device);
+	int cancellation = direct_lock(direct);
 	int result = 0;
 
-	if (device->is_open)
-		result = direct_await_event(device, fd, cancellation);
-	direct_unlock(device, cancellation);
+	if (direct->is_open)
+		result = direct_await_event(direct, fd, cancellation);
+	direct_unlock(direct, cancellation);
 	return result;
 }
 
-int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
+int direct_device_wait(struct rnic_direct *direct, struct pollfd *descriptors, unsigned count,
 		       uint64_t deadline_ns, bool handlers_may_call)
 {
 	struct direct_waiter waiter = {
-		.device = device,
+		.direct = direct,
 		.count = count,
 		.deadline_ns = deadline_ns,
 		.handlers_may_call = handlers_may_call,
@@ -402,13 +402,13 @@ int direct_device_wait(struct rnic_direct *device, struct pollfd *descriptors, u
 	for (unsigned i = 0; i < count; i++)
 		waiter.wakes[1 + i] = descriptors[i];
 	direct_block_signals(&waiter);
-	waiter.cancellation = direct_lock(device);
-	waiter.wakes[0] = (struct pollfd){.fd = device->epoll_fd, .events = POLLIN};
-	if (device->is_open)
-		result = direct_await_any(device, &waiter);
-	if (result == 0 && !device->is_open)
+	waiter.cancellation = direct_lock(direct);
+	waiter.wakes[0] = (struct pollfd){.fd = direct->epoll_fd, .events = POLLIN};
+	if (direct->is_open)
+		result = direct_await_any(direct, &waiter);
+	if (result == 0 && !direct->is_open)
 		result = -ENODEV;
-	direct_unlock(device, waiter.cancellation);
+	direct_unlock(direct, waiter.cancellation);
 	direct_unblock_signals(&waiter);
 	for (unsigned i = 0; i < count; i++)
 		descriptors[i].revents = waiter.wakes[1 + i].revents;

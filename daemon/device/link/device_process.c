@@ -18,7 +18,7 @@
 #define START_WAIT_MS 10000
 
 /* The descriptors of START, in their order. */
-enum start_descriptor { START_FACTS_PAGE, START_CARD, START_CAPTURE, START_DESCRIPTORS };
+enum start_descriptor { START_FACTS_PAGE, START_STATS, START_CAPTURE, START_DESCRIPTORS };
 
 struct start {
 	int fds[START_DESCRIPTORS]; /* -1: none */
@@ -72,11 +72,11 @@ static int process_map_facts(struct device_process *process, struct start *start
 
 static void process_unmap_pages(struct device_process *process)
 {
-	if (process->card.card != NULL)
-		card_writer_close(&process->card);
+	if (process->stats.stats != NULL)
+		stats_writer_close(&process->stats);
 	if (process->link.facts_page != NULL)
 		munmap((void *)process->link.facts_page, sizeof(struct rnic_facts_page));
-	process->card.card = NULL;
+	process->stats.stats = NULL;
 	process->link.facts_page = NULL;
 }
 
@@ -85,7 +85,7 @@ static int process_map_pages(struct device_process *process, struct start *start
 	int result = process_map_facts(process, start);
 
 	if (result == 0)
-		result = card_writer_open(&process->card, start->fds[START_CARD]);
+		result = stats_writer_open(&process->stats, start->fds[START_STATS]);
 	if (result != 0)
 		snprintf(start->reason, sizeof(start->reason),
 			 "the device process cannot map its pages: %s", strerror(-result));
@@ -95,7 +95,7 @@ static int process_map_pages(struct device_process *process, struct start *start
 static int process_open_half(struct device_process *process, struct start *start)
 {
 	const struct rnic_process_start *message = &process->start;
-	const struct device_half_config config = {
+	const struct device_config config = {
 		.attributes = &message->device,
 		.host = &process->host,
 		.netdev = message->device.netdev,
@@ -105,7 +105,7 @@ static int process_open_half(struct device_process *process, struct start *start
 		.fault = message->fault[0] != '\0' ? message->fault : NULL,
 		.has_capture_fd = (message->flags & RNIC_START_CAPTURE) != 0,
 		.capture_fd = start->fds[START_CAPTURE],
-		.ask_neighbours = silent_neighbours_ask,
+		.ask_neighbours = unreachable_neighbours_ask,
 		.memory_bytes = message->memory_bytes - heap_limit_part(message->memory_bytes),
 		.lane = (uint8_t)message->lane,
 		.port = process->role.is_program ? UDP_PORT_SOCKET
@@ -125,8 +125,8 @@ static int process_open_half(struct device_process *process, struct start *start
 			 "the kernel gives no random numbers: %s", strerror(-result));
 		return result;
 	}
-	process->half = device_half_open(&config, clock_now_ns(), &result, start->reason);
-	process->link.half = process->half;
+	process->device = device_open(&config, clock_now_ns(), &result, start->reason);
+	process->link.device = process->device;
 	return result;
 }
 
@@ -154,7 +154,7 @@ static int process_start(struct device_process *process, struct start *start)
 		result = take_on(&process->start, start->reason, sizeof(start->reason));
 	if (result == 0)
 		result = process_map_pages(process, start);
-	for (unsigned i = START_FACTS_PAGE; i <= START_CARD; i++)
+	for (unsigned i = START_FACTS_PAGE; i <= START_STATS; i++)
 		if (start->fds[i] >= 0)
 			close(start->fds[i]);
 	if (result == 0)
@@ -174,7 +174,7 @@ int device_process_open(struct device_process *process, int fd,
 	result = process_receive_start(process, fd, &start);
 	if (result != 0)
 		return result;
-	link_client_init(&process->link, fd, &process->card);
+	link_client_init(&process->link, fd, &process->stats);
 	link_client_fill_host(&process->link, &process->host);
 	process->role = *role;
 	result = process_start(process, &start);
@@ -185,7 +185,7 @@ int device_process_open(struct device_process *process, int fd,
 
 void device_process_prepare(void)
 {
-	int result = silent_neighbours_prepare();
+	int result = unreachable_neighbours_prepare();
 
 	if (result != 0)
 		log_warning("the kernel cannot be asked for silent neighbours: %s",
@@ -194,8 +194,8 @@ void device_process_prepare(void)
 
 int device_process_begin(struct device_process *process)
 {
-	card_writer_refresh(&process->card, process->half, clock_now_ns());
-	return link_client_send_ready(&process->link, 0, device_half_port_name(process->half), "");
+	stats_writer_refresh(&process->stats, process->device, clock_now_ns());
+	return link_client_send_ready(&process->link, 0, device_port_name(process->device), "");
 }
 
 void device_process_refuse(struct device_process *process, int status, const char *reason)
@@ -205,15 +205,15 @@ void device_process_refuse(struct device_process *process, int status, const cha
 
 void device_process_forget(struct device_process *process)
 {
-	device_half_forget(process->half);
+	device_forget(process->device);
 	link_client_fini(&process->link);
 }
 
 void device_process_close(struct device_process *process)
 {
-	/* The final numbers stand on the card before the client's end is visible. */
-	card_writer_refresh(&process->card, process->half, clock_now_ns());
-	device_half_close(process->half);
+	/* The final numbers stand on the statistics page before the client's end is visible. */
+	stats_writer_refresh(&process->stats, process->device, clock_now_ns());
+	device_close(process->device);
 	link_client_fini(&process->link);
 	process_unmap_pages(process);
 }

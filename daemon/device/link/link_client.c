@@ -86,7 +86,7 @@ static void link_client_trouble(void *context, const struct rnic_process_trouble
 }
 
 /* A packet for another lane goes to the control plane, which knows the lanes. */
-static bool link_client_stray(void *context, const struct datagram *datagram)
+static bool link_client_misrouted(void *context, const struct datagram *datagram)
 {
 	const struct rnic_addresses *addresses = &datagram->addresses;
 	const struct rnic_process_packet packet = {
@@ -124,7 +124,7 @@ static int link_client_send_rows(struct link_client *link, const struct rnic_pro
 	if (request->kind < RNIC_COUNT_OF(row_bytes) && row_bytes[request->kind] != 0) {
 		rows.row_bytes = row_bytes[request->kind];
 		rows.max = (uint32_t)(sizeof(bytes) / rows.row_bytes);
-		device_half_show(link->half, request->kind, &rows);
+		device_show(link->device, request->kind, &rows);
 		reply.row_count = rows.count;
 		reply.row_bytes = rows.row_bytes;
 		reply.next = rows.has_more ? request->cursor + rows.count : 0;
@@ -181,13 +181,12 @@ static void link_client_set_gid(struct link_client *link)
 	if (message->index >= RNIC_GIDS_MAX)
 		return;
 	/* A slot that changes its GID is emptied first: the port expects so. */
-	device_half_set_gid(link->half, message->index, NULL, NULL, text);
+	device_set_gid(link->device, message->index, NULL, NULL, text);
 	if (rnic_gid_is_zero(&message->gid))
 		return;
 	if (!link_client_take_sockets(link, &sockets))
 		log_warning("a new address came without its sockets");
-	else if (device_half_set_gid(link->half, message->index, &message->gid, &sockets, text) !=
-		 0)
+	else if (device_set_gid(link->device, message->index, &message->gid, &sockets, text) != 0)
 		log_warning("a new address is not used: %s", text);
 }
 
@@ -197,7 +196,7 @@ static void link_client_set_facts(struct link_client *link)
 
 	if (facts->gids.count > RNIC_GIDS_MAX)
 		return;
-	device_half_set_facts(link->half, facts);
+	device_set_facts(link->device, facts);
 	link->facts_sequence = facts->sequence;
 }
 
@@ -214,7 +213,7 @@ static void link_client_add_client(struct link_client *link)
 	int result;
 
 	memcpy(client.program, message->program, sizeof(client.program));
-	result = client.connection_fd < 0 ? -EMFILE : device_half_add_client(link->half, &client);
+	result = client.connection_fd < 0 ? -EMFILE : device_add_client(link->device, &client);
 	if (result == 0)
 		return;
 	log_from_client("a client was turned away: %s", strerror(-result));
@@ -225,7 +224,7 @@ static void link_client_end_client(struct link_client *link)
 {
 	const struct rnic_process_client_gone *message = (const void *)link->receipt.payload;
 
-	device_half_end_client(link->half, message->client_id);
+	device_end_client(link->device, message->client_id);
 }
 
 static void link_client_show(struct link_client *link)
@@ -250,8 +249,8 @@ static void link_client_packet(struct link_client *link)
 		.hop_limit = message->hop_limit,
 	};
 
-	device_half_deliver(link->half, &addresses, link->receipt.payload + sizeof(*message),
-			    message->datagram_bytes, clock_now_ns());
+	device_deliver(link->device, &addresses, link->receipt.payload + sizeof(*message),
+		       message->datagram_bytes, clock_now_ns());
 }
 
 static void link_client_joined(struct link_client *link)
@@ -301,7 +300,7 @@ bool link_client_poll(struct link_client *link)
 	while (count < LINK_CLIENT_TURN_MESSAGES && link_client_serve_one(link))
 		count++;
 	if (count > 0)
-		card_writer_note_change(link->card);
+		stats_writer_note_change(link->stats);
 	return count > 0;
 }
 
@@ -312,7 +311,7 @@ void link_client_catch_up(struct link_client *link)
 
 	/* The control plane sent the message before it wrote the page. */
 	while (link->facts_sequence != newest && link_client_serve_one(link))
-		card_writer_note_change(link->card);
+		stats_writer_note_change(link->stats);
 }
 
 static void link_client_catch_up_host(void *context)
@@ -336,11 +335,11 @@ static void link_client_leave_group(void *context, const struct rnic_gid *group)
 	group_joins_leave(&link->joins, group);
 }
 
-void link_client_init(struct link_client *link, int fd, struct card_writer *card)
+void link_client_init(struct link_client *link, int fd, struct stats_writer *stats)
 {
 	memset(link, 0, sizeof(*link));
 	link->fd = fd;
-	link->card = card;
+	link->stats = stats;
 	group_joins_init(&link->joins, link_client_send_group, link);
 }
 
@@ -353,7 +352,7 @@ void link_client_fill_host(struct link_client *link, struct device_host *host)
 {
 	*host = (struct device_host){
 		.trouble = link_client_trouble,
-		.stray = link_client_stray,
+		.take_misrouted = link_client_misrouted,
 		.catch_up = link_client_catch_up_host,
 		.join_group = link_client_join_group,
 		.leave_group = link_client_leave_group,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The device process's end of the process link (process_message.h): carries out what the
- * control plane says, and tells the control plane what the device half meets.
+ * control plane says, and tells the control plane what the device meets.
  *
  * The control plane is trusted, but may be slow, stopped or dead. Nothing here blocks. A trouble or
  * a packet that finds the link full is lost; listings, groups and the ends of clients are tried
@@ -22,16 +22,16 @@
 #define LINK_CLIENT_TURN_MESSAGES 64
 #define LINK_CLIENT_GONE_MAX	  LIMIT_SESSIONS /* the control plane hands over no more */
 
-struct card_writer;
+struct stats_writer;
 struct datagram;
-struct device_half;
+struct device;
 struct device_host;
 
 struct link_client {
 	int fd;
-	struct card_writer *card;
+	struct stats_writer *stats;
 	const struct rnic_facts_page *facts_page; /* shared: the control plane writes */
-	struct device_half *half;
+	struct device *device;
 	uint64_t facts_sequence; /* applied */
 	struct group_joins joins;
 	uint32_t gone[LINK_CLIENT_GONE_MAX]; /* clients that have gone; to be told */
@@ -46,10 +46,10 @@ struct link_client {
  * Prepares the link `fd`, which stays the caller's. The caller sets `facts_page` and `half` before
  * link_client_poll().
  */
-void link_client_init(struct link_client *link, int fd, struct card_writer *card);
+void link_client_init(struct link_client *link, int fd, struct stats_writer *stats);
 void link_client_fini(struct link_client *link);
 
-/* Fills in the callbacks by which the device half tells its host. */
+/* Fills in the callbacks by which the device tells its host. */
 void link_client_fill_host(struct link_client *link, struct device_host *host);
 
 /* Answers START. Negative errno of process_link_send(). */

@@ -103,7 +103,7 @@ static int qp_find_queues(struct ctl_call *call, const struct rnic_ctl_create_qp
 		return ctl_refuse(call, -EINVAL, "no such region of queues");
 	region_bytes = qp->queue_region->region.bytes;
 	if (!is_place_sound(request->entries_offset, plan->entries_bytes, region_bytes) ||
-	    !is_place_sound(request->sides_offset, plan->sides_bytes, region_bytes))
+	    !is_place_sound(request->spill_offset, plan->spill_bytes, region_bytes))
 		return ctl_refuse(call, -EINVAL, "the queues do not lie inside their region");
 	return 0;
 }
@@ -131,9 +131,9 @@ static int qp_place_queues(struct ctl_call *call, const struct rnic_ctl_create_q
 		return 0;
 	base = qp->queue_region->region.address;
 	qp->send_ring = client_ring_at(&plan.send, base + request->entries_offset,
-				       base + request->sides_offset);
+				       base + request->spill_offset);
 	qp->recv.wqes = client_ring_at(&plan.recv, base + request->entries_offset,
-				       base + request->sides_offset);
+				       base + request->spill_offset);
 	return 0;
 }
 

@@ -205,7 +205,7 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 	struct rnic_srq_region *head = region->address;
 	uint8_t *new = region->address;
 
-	assert(plan->side_stride_bytes == old->side_stride_bytes);
+	assert(plan->spill_stride_bytes == old->spill_stride_bytes);
 	for (uint32_t i = from->consumer; i != end; i++) {
 		const uint64_t old_slot = i & (old->slots - 1);
 		const uint64_t new_slot = i & (plan->slots - 1);
@@ -213,8 +213,8 @@ static void srq_move_entries(const struct receive_ring *from, const struct share
 		memcpy(new + plan->entries_offset + new_slot * sizeof(struct rnic_recv_wqe),
 		       old->entries + old_slot * sizeof(struct rnic_recv_wqe),
 		       sizeof(struct rnic_recv_wqe));
-		memcpy(new + plan->side_offset + new_slot * plan->side_stride_bytes,
-		       old->sides + old_slot * plan->side_stride_bytes, plan->side_stride_bytes);
+		memcpy(new + plan->spill_offset + new_slot * plan->spill_stride_bytes,
+		       old->spill + old_slot * plan->spill_stride_bytes, plan->spill_stride_bytes);
 	}
 	rnic_index_publish(&head->recv_producer, end);
 	rnic_index_publish(&head->srq_consumer, from->consumer);

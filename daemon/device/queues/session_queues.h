@@ -62,20 +62,20 @@ struct session_queue_region {
 /* A ring of WQEs that a client writes. */
 struct client_ring {
 	const uint8_t *entries;
-	const uint8_t *sides;
+	const uint8_t *spill;
 	uint32_t slots; /* 0: no ring */
-	uint32_t side_stride_bytes;
+	uint32_t spill_stride_bytes;
 };
 
-/* Says where the queue of `plan` lies, when all entries and all side areas begin there. */
+/* Says where the queue of `plan` lies, when all entries and all spill areas begin there. */
 static inline struct client_ring client_ring_at(const struct rnic_queue_plan *plan,
-						const uint8_t *entries, const uint8_t *sides)
+						const uint8_t *entries, const uint8_t *spill)
 {
 	return (struct client_ring){
 		.entries = entries + plan->entries_offset,
-		.sides = sides + plan->side_offset,
+		.spill = spill + plan->spill_offset,
 		.slots = plan->slots,
-		.side_stride_bytes = plan->side_stride_bytes,
+		.spill_stride_bytes = plan->spill_stride_bytes,
 	};
 }
 

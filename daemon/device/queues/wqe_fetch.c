@@ -116,14 +116,14 @@ void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max, s
 		wqe->sge_count = sge_count;
 }
 
-static const uint8_t *side_of_slot(const struct client_ring *ring, uint32_t slot)
+static const uint8_t *spill_of_slot(const struct client_ring *ring, uint32_t slot)
 {
-	return ring->sides + (uint64_t)slot * ring->side_stride_bytes;
+	return ring->spill + (uint64_t)slot * ring->spill_stride_bytes;
 }
 
 /*
  * Copies the SGEs of the WQE in ring slot `slot`: the one SGE inside the copied WQE, or those in
- * the side area. `inside` is NULL where none lies inside.
+ * the spill area. `inside` is NULL where none lies inside.
  */
 static void wqe_fetch_copy_sges(const struct client_ring *ring, uint32_t slot,
 				const struct rnic_sge *inside, uint32_t sge_count,
@@ -135,8 +135,8 @@ static void wqe_fetch_copy_sges(const struct client_ring *ring, uint32_t slot,
 		sges[0] = *inside;
 		return;
 	}
-	assert(sge_count * sizeof(*sges) <= ring->side_stride_bytes);
-	wqe_fetch_copy(sges, side_of_slot(ring, slot), sge_count * sizeof(*sges));
+	assert(sge_count * sizeof(*sges) <= ring->spill_stride_bytes);
+	wqe_fetch_copy(sges, spill_of_slot(ring, slot), sge_count * sizeof(*sges));
 }
 
 /*
@@ -158,7 +158,7 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 	const struct client_ring *ring = &qp->send_ring;
 	const uint32_t slot = qp->send_consumer & (ring->slots - 1);
 	const uint8_t *place = ring->entries + (uint64_t)slot * sizeof(struct rnic_send_wqe);
-	const uint8_t *side = side_of_slot(ring, slot);
+	const uint8_t *spill = spill_of_slot(ring, slot);
 	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_send_wqe entry;
 	struct send_wqe wqe;
@@ -174,7 +174,7 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 	qp_post_send(qp->qp, &wqe, sges,
 		     rnic_inline_is_inside(wqe.length)
 			     ? place + offsetof(struct rnic_send_wqe, inline_data)
-			     : side);
+			     : spill);
 }
 
 void wqe_fetch_schedule(struct session_qp *qp)

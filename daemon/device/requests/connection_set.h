@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All device connections of the device half, and lists of the connections that wait for something.
+ * All device connections of the device, and lists of the connections that wait for something.
  *
  * Invariant: connections end in connection_teardown_run() only, which no handler calls.
  */

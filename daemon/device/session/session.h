@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the device half holds for a client: the regions that the client shares with the daemon, and
+ * What the device holds for a client: the regions that the client shares with the daemon, and
  * all objects that the client has made. The objects belong to the session and end with it, in an
  * order that leaves no reference behind (teardown.h).
  *

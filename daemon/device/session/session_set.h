@@ -39,7 +39,7 @@ struct session_set {
 
 /*
  * Makes an empty set. `engine`, `facts` and `owner` outlive the set; the caller may initialise the
- * engine afterwards, with device_half_sink. Returns a negative errno of epoll_create1.
+ * engine afterwards, with device_sink. Returns a negative errno of epoll_create1.
  */
 int session_set_init(struct session_set *set, struct engine *engine,
 		     const struct device_facts *facts, const struct session_owner *owner);

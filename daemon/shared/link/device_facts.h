@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The facts about the device and its network. Each half of the daemon has its own: the control
- * plane learns them, and the device half gets them as messages.
+ * plane learns them, and the device gets them as messages.
  */
 #ifndef DAEMON_SHARED_LINK_DEVICE_FACTS_H
 #define DAEMON_SHARED_LINK_DEVICE_FACTS_H

@@ -9,8 +9,8 @@
 
 #define LINK_CONTROL_BYTES CMSG_SPACE(RNIC_PROCESS_FDS_MAX * sizeof(int))
 /*
- * Some batches of strays, which come at once. The kernel cuts it to its limit (wmem_max) and counts
- * what it needs to keep the messages, too.
+ * Some batches of misrouted packets, which come at once. The kernel cuts it to its limit (wmem_max)
+ * and counts what it needs to keep the messages, too.
  */
 #define LINK_SEND_BYTES (512 << 10)
 /* The padding of a control message may have room for another descriptor. */

@@ -13,10 +13,10 @@
 #define ANSWER_BYTES 32768
 #define ANSWERS_MAX  64 /* room for some thousands of neighbours */
 
-/* The socket that silent_neighbours_prepare() opened; -1: each question opens one. */
-static int silent_neighbours_fd = -1;
+/* The socket that unreachable_neighbours_prepare() opened; -1: each question opens one. */
+static int unreachable_neighbours_fd = -1;
 
-bool silent_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index)
+bool unreachable_neighbours_match(const struct netlink_fact *fact, uint32_t netdev_index)
 {
 	return fact->kind == NETLINK_NEIGHBOUR && fact->netdev_index == netdev_index &&
 	       fact->is_silent;
@@ -39,14 +39,14 @@ static uint32_t take_answers(int fd, uint32_t netdev_index, struct rnic_gid *sil
 		while (count < max && netlink_next(&reader, &fact)) {
 			if (fact.kind == NETLINK_DUMP_END || fact.kind == NETLINK_DUMP_FAILED)
 				return count;
-			if (silent_neighbours_match(&fact, netdev_index))
+			if (unreachable_neighbours_match(&fact, netdev_index))
 				silent[count++] = fact.gid;
 		}
 	}
 	return count;
 }
 
-static int silent_neighbours_open(void)
+static int unreachable_neighbours_open(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
@@ -54,7 +54,7 @@ static int silent_neighbours_open(void)
 }
 
 /* The end of an answer that was longer than `max` must not begin the next one. */
-static void silent_neighbours_drain(int fd)
+static void unreachable_neighbours_drain(int fd)
 {
 	uint8_t byte;
 
@@ -62,23 +62,23 @@ static void silent_neighbours_drain(int fd)
 		;
 }
 
-int silent_neighbours_prepare(void)
+int unreachable_neighbours_prepare(void)
 {
-	if (silent_neighbours_fd < 0)
-		silent_neighbours_fd = silent_neighbours_open();
-	return silent_neighbours_fd >= 0 ? 0 : silent_neighbours_fd;
+	if (unreachable_neighbours_fd < 0)
+		unreachable_neighbours_fd = unreachable_neighbours_open();
+	return unreachable_neighbours_fd >= 0 ? 0 : unreachable_neighbours_fd;
 }
 
-int silent_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
+int unreachable_neighbours_ask(uint32_t netdev_index, struct rnic_gid *silent, uint32_t max)
 {
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
-	const bool is_prepared = silent_neighbours_fd >= 0;
-	int fd = is_prepared ? silent_neighbours_fd : silent_neighbours_open();
+	const bool is_prepared = unreachable_neighbours_fd >= 0;
+	int fd = is_prepared ? unreachable_neighbours_fd : unreachable_neighbours_open();
 	int result;
 
 	if (fd < 0)
 		return fd;
-	silent_neighbours_drain(fd);
+	unreachable_neighbours_drain(fd);
 	result = netlink_request(fd, RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, &all, sizeof(all));
 	if (result == 0)
 		result = (int)take_answers(fd, netdev_index, silent, max);

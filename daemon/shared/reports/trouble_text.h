@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sentences about troubles that both halves of the daemon may meet: refused requests, and
+ * The sentences about troubles that both programs of the daemon may meet: refused requests, and
  * packets that the kernel or the network does not carry. They are for the person who looks for a
  * cause; rnicctl shows them and the log has them.
  */

@@ -401,7 +401,7 @@ void request_connection_resume(struct request_connection *connection)
 
 	list_remove(&connection->resume_node);
 	connection->call = NULL;
-	if (request_connection_sleeps(call) && !connection->is_deaf)
+	if (request_connection_sleeps(call) && !connection->hangup_only)
 		request_connection_watch(connection, CONNECTION_EVENTS);
 	if (connection->is_broken)
 		request_connection_drop_waiting_reply(call);
@@ -473,9 +473,9 @@ static size_t request_connection_receive(struct request_connection *connection,
  * Receives nothing more of a client whose message holds descriptors, and is still in the socket.
  * To close the socket now would take the reply away from a client that has not read the reply yet.
  */
-static void request_connection_turn_deaf(struct request_connection *connection)
+static void request_connection_set_hangup_only(struct request_connection *connection)
 {
-	connection->is_deaf = true;
+	connection->hangup_only = true;
 	request_connection_watch(connection, EPOLLRDHUP);
 }
 
@@ -496,7 +496,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	call.sent_by_ns = 0;
 	request_connection_carry_out(&call, received);
 	if (call.has_foreign_fds && !connection->is_broken)
-		request_connection_turn_deaf(connection);
+		request_connection_set_hangup_only(connection);
 }
 
 bool request_connection_is_hung_up(const struct request_connection *connection)
@@ -513,7 +513,7 @@ bool request_connection_serve(struct request_connection *connection, uint64_t en
 			request_connection_end(connection);
 		return false;
 	}
-	if (connection->is_deaf) {
+	if (connection->hangup_only) {
 		request_connection_end(connection);
 		return false;
 	}

@@ -24,7 +24,7 @@ struct request_connection {
 	struct list due_node;	       /* of request_server.due */
 	int fd;			       /* -1: cut off */
 	bool is_broken;		       /* the client is to end, or is ending */
-	bool is_deaf;		       /* the server waits for the hang-up alone */
+	bool hangup_only;	       /* the server waits for the hang-up alone */
 	bool is_charged;       /* the role asks how long calls on the client's sockets take */
 	bool is_costly;	       /* calls on it take long: it is not shut down but only closed */
 	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */

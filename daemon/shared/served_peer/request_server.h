@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server of the requests of many connections: the control connections in the control plane, the
- * device connections in the device half. One epoll instance holds the connections. Nothing blocks:
+ * device connections in the device. One epoll instance holds the connections. Nothing blocks:
  * a client that does not take its replies is disconnected. A request with more work than a turn
  * (request_turn.h) allows goes on in later turns.
  *

@@ -130,8 +130,8 @@ struct rnic_work_queue {
 	struct rnic_spinlock lock; /* guards all but the counts of entries given back */
 	_Atomic uint32_t *shared_producer;
 	uint8_t *entries;
-	uint8_t *side;
-	uint32_t side_stride_bytes;
+	uint8_t *spill;
+	uint32_t spill_stride_bytes;
 	uint32_t mask;
 	uint32_t depth;
 	uint32_t max_sge;
@@ -163,7 +163,7 @@ struct rnic_qp {
 	struct rnic_handle handle;
 	uint32_t qpn;
 	enum rnic_qp_type type;
-	atomic_uint state; /* enum rnic_qp_state, as far as this side knows */
+	atomic_uint state; /* enum rnic_qp_state, as far as this spill knows */
 	struct rnic_work_queue send;
 	struct rnic_work_queue recv;
 	uint32_t max_inline_bytes;
@@ -180,11 +180,11 @@ struct rnic_qp {
 void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge);
 
 /*
- * Says where the queue of `plan` lies, when all entries and all side areas begin at these
+ * Says where the queue of `plan` lies, when all entries and all spill areas begin at these
  * addresses, and which word is its index. Under its lock.
  */
 void rnic_work_queue_place(struct rnic_work_queue *queue, const struct rnic_queue_plan *plan,
-			   uint8_t *entries, uint8_t *sides, _Atomic uint32_t *producer,
+			   uint8_t *entries, uint8_t *spill, _Atomic uint32_t *producer,
 			   uint32_t depth);
 
 /*
@@ -213,14 +213,14 @@ void rnic_context_hold(struct rnic_context *context);
 void rnic_context_release(struct rnic_context *context);
 
 /*
- * Makes the call that creates an object. The object has `bytes` on this side, and a reference to
+ * Makes the call that creates an object. The object has `bytes` on this spill, and a reference to
  * the context; the caller fills it in. NULL: -ENOMEM, or the error of the call.
  */
 void *rnic_object_create(struct rnic_context *context, const struct rnic_call *call, size_t bytes,
 			 int *error);
 
 /*
- * Ends the object at the daemon, unless the daemon is gone, and then on this side. Or returns the
+ * Ends the object at the daemon, unless the daemon is gone, and then on this spill. Or returns the
  * daemon's refusal.
  */
 int rnic_object_destroy(struct rnic_context *context, enum rnic_ctl_operation operation,

@@ -249,7 +249,7 @@ static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 }
 
 /* No entry came. A queue that a thread polls again and again has a daemon that lives. */
-static void poll_in_vain(struct rnic_cq *cq, uint32_t queue_empty_polls)
+static void on_empty_poll(struct rnic_cq *cq, uint32_t queue_empty_polls)
 {
 	if (poller.empty_polls < EMPTY_POLLS_BEFORE_WAIT)
 		poller.empty_polls++;
@@ -285,6 +285,6 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 	if (taken < 0)
 		rnic_link_lose(&cq->context->device, taken);
 	else
-		poll_in_vain(cq, empty_polls);
+		on_empty_poll(cq, empty_polls);
 	return rnic_context_lost(cq->context);
 }

@@ -23,9 +23,9 @@ static bool post_is_full(const struct rnic_work_queue *queue)
 	return queue->producer - given_back >= queue->depth;
 }
 
-static uint8_t *side_of(const struct rnic_work_queue *queue)
+static uint8_t *spill_of(const struct rnic_work_queue *queue)
 {
-	return queue->side + (uint64_t)(queue->producer & queue->mask) * queue->side_stride_bytes;
+	return queue->spill + (uint64_t)(queue->producer & queue->mask) * queue->spill_stride_bytes;
 }
 
 static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
@@ -110,14 +110,14 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *
 	return post_is_full(&qp->send) ? -ENOMEM : 0;
 }
 
-static void copy_inline(uint8_t *side, const struct rnic_send_wr *wr)
+static void copy_inline(uint8_t *spill, const struct rnic_send_wr *wr)
 {
 	for (uint32_t i = 0; i < wr->sge_count; i++) {
 		const struct rnic_sge *sge = &wr->sge_list[i];
 
 		if (sge->length > 0)
-			memcpy(side, (const void *)(uintptr_t)sge->address, sge->length);
-		side += sge->length;
+			memcpy(spill, (const void *)(uintptr_t)sge->address, sge->length);
+		spill += sge->length;
 	}
 }
 
@@ -162,21 +162,21 @@ static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
 		entry->srqn = wr->srqn;
 }
 
-/* Stores the payload or its SGEs: in the WQE if there is room, else in the slot's side area. */
-static void set_payload(struct rnic_send_wqe *entry, uint8_t *side,
+/* Stores the payload or its SGEs: in the WQE if there is room, else in the slot's spill area. */
+static void set_payload(struct rnic_send_wqe *entry, uint8_t *spill,
 			const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr,
 			uint64_t bytes)
 {
 	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
 		entry->inline_bytes = (uint16_t)bytes;
-		copy_inline(rnic_inline_is_inside(bytes) ? entry->inline_data : side, wr);
+		copy_inline(rnic_inline_is_inside(bytes) ? entry->inline_data : spill, wr);
 		return;
 	}
 	entry->sge_count = (uint16_t)wr->sge_count;
 	if (wr->sge_count == 1 && !rnic_wr_takes_place_of_sge(operation))
 		entry->sge = wr->sge_list[0];
 	else if (wr->sge_count > 0)
-		memcpy(side, wr->sge_list, wr->sge_count * sizeof(entry->sge));
+		memcpy(spill, wr->sge_list, wr->sge_count * sizeof(entry->sge));
 }
 
 int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
@@ -198,7 +198,7 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		return error;
 	if (rnic_wr_is_of_type(operation, qp->type))
 		set_operands(&entry, qp, operation, wr);
-	set_payload(&entry, side_of(queue), operation, wr, bytes);
+	set_payload(&entry, spill_of(queue), operation, wr, bytes);
 	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
 	       sizeof(entry));
 	queue->producer++;
@@ -220,7 +220,7 @@ int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *w
 	} else {
 		entry.sge.length = RNIC_RECV_SGES_BESIDE + wr->sge_count;
 		if (wr->sge_count > 0)
-			memcpy(side_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+			memcpy(spill_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
 	}
 	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
 	       sizeof(entry));

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 
 void rnic_work_queue_place(struct rnic_work_queue *queue, const struct rnic_queue_plan *plan,
-			   uint8_t *entries, uint8_t *sides, _Atomic uint32_t *producer,
+			   uint8_t *entries, uint8_t *spill, _Atomic uint32_t *producer,
 			   uint32_t depth)
 {
 	queue->shared_producer = producer;
-	queue->side_stride_bytes = plan->side_stride_bytes;
+	queue->spill_stride_bytes = plan->spill_stride_bytes;
 	queue->mask = plan->slots - 1;
 	queue->depth = depth;
 	if (depth == 0)
 		return;
 	queue->entries = entries + plan->entries_offset;
-	queue->side = sides + plan->side_offset;
+	queue->spill = spill + plan->spill_offset;
 }
 
 void rnic_work_queue_init(struct rnic_work_queue *queue, uint32_t max_sge)
@@ -36,14 +36,14 @@ static void qp_make_queues(struct rnic_qp *qp, const struct rnic_queues_plan *pl
 {
 	struct rnic_qp_control *control = rnic_qp_control_of(qp->context->session, qp->handle.slot);
 	uint8_t *entries = rnic_queue_places_entries(&qp->places);
-	uint8_t *sides = rnic_queue_places_sides(&qp->places);
+	uint8_t *spill = rnic_queue_places_spill(&qp->places);
 
 	qp->max_inline_bytes = granted->max_inline_bytes;
 	rnic_work_queue_init(&qp->send, granted->max_send_sge);
-	rnic_work_queue_place(&qp->send, &plan->send, entries, sides, &control->send_producer,
+	rnic_work_queue_place(&qp->send, &plan->send, entries, spill, &control->send_producer,
 			      granted->max_send_wr);
 	rnic_work_queue_init(&qp->recv, granted->max_recv_sge);
-	rnic_work_queue_place(&qp->recv, &plan->recv, entries, sides, &control->recv_producer,
+	rnic_work_queue_place(&qp->recv, &plan->recv, entries, spill, &control->recv_producer,
 			      granted->max_recv_wr);
 }
 
@@ -63,7 +63,7 @@ static int request_qp(struct rnic_qp *qp, const struct rnic_pd *pd,
 		.capacities = options->capacities,
 		.queue_region = rnic_queue_places_handle(&qp->places),
 		.entries_offset = qp->places.entries_offset,
-		.sides_offset = qp->places.sides_offset,
+		.spill_offset = qp->places.spill_offset,
 	};
 	struct rnic_ctl_create_qp_reply reply;
 	const struct rnic_call call = RNIC_CALL(RNIC_CTL_CREATE_QP, request, reply);

@@ -223,7 +223,7 @@ static void read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *info)
 	*info = (struct ibv_wc_tm_info){0};
 }
 
-static void fill_face(struct ibv_cq_ex *cq)
+static void fill_ops(struct ibv_cq_ex *cq)
 {
 	cq->start_poll = start_poll;
 	cq->next_poll = next_poll;
@@ -273,7 +273,7 @@ struct ibv_cq_ex *rnic_verbs_create_cq_ex(struct ibv_context *context,
 	rnic_verbs_cq(cq)->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
 	rnic_verbs_cq(cq)->has_wall_clock =
 		(attributes->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) != 0;
-	fill_face(&rnic_verbs_cq(cq)->cq_ex);
+	fill_ops(&rnic_verbs_cq(cq)->cq_ex);
 	return &rnic_verbs_cq(cq)->cq_ex;
 }
 

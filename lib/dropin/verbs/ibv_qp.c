@@ -156,7 +156,7 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 {
 	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 				IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	const bool has_face = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+	const bool has_ops = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
 	const bool is_target = attributes->qp_type == IBV_QPT_XRC_RECV;
 	const uint32_t needed = is_target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
 	struct ibv_qp *qp;
@@ -169,17 +169,17 @@ struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
 		return rnic_verbs_null(EOPNOTSUPP);
 	if ((attributes->comp_mask & needed) == 0)
 		return rnic_verbs_null(EINVAL);
-	if (has_face && (attributes->send_ops_flags &
-			 ~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
+	if (has_ops && (attributes->send_ops_flags &
+			~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
 		return rnic_verbs_null(EOPNOTSUPP);
 	/* The word of ibv_wr_atomic_write() travels inline. */
-	if (has_face && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
+	if (has_ops && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
 	    attributes->cap.max_inline_data < ATOMIC_WRITE_BYTES)
 		attributes->cap.max_inline_data = ATOMIC_WRITE_BYTES;
 	qp = verbs_qp_create(context, is_target ? NULL : attributes->pd,
 			     is_target ? attributes->xrcd : NULL,
 			     (struct ibv_qp_init_attr *)attributes);
-	if (qp == NULL || !has_face)
+	if (qp == NULL || !has_ops)
 		return qp;
 	error = rnic_verbs_add_send_batch(rnic_verbs_qp(qp), attributes->send_ops_flags,
 					  attributes->cap.max_inline_data);

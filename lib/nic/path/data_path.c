@@ -14,9 +14,10 @@ void data_path_fini(struct data_path *path)
 	transmit_fini(&path->transmit);
 }
 
-void data_path_set_lane(struct data_path *path, uint8_t lane, receive_stray *stray, void *context)
+void data_path_set_lane(struct data_path *path, uint8_t lane, receive_misrouted *take_misrouted,
+			void *context)
 {
-	receive_set_lane(&path->receive, lane, stray, context);
+	receive_set_lane(&path->receive, lane, take_misrouted, context);
 }
 
 void data_path_deliver(struct data_path *path, const struct rnic_addresses *addresses,

@@ -25,10 +25,11 @@ int data_path_init(struct data_path *path, struct engine *engine, struct port *p
 void data_path_fini(struct data_path *path);
 
 /*
- * The process has `lane` alone (RNIC_LANE_NONE: all of the device, as at first). `stray` gets the
- * packets for other lanes that came here, while a turn runs; NULL: they are dropped.
+ * The process has `lane` alone (RNIC_LANE_NONE: all of the device, as at first). `take_misrouted`
+ * gets the packets for other lanes that came here, while a turn runs; NULL: they are dropped.
  */
-void data_path_set_lane(struct data_path *path, uint8_t lane, receive_stray *stray, void *context);
+void data_path_set_lane(struct data_path *path, uint8_t lane, receive_misrouted *take_misrouted,
+			void *context);
 
 /*
  * Takes a packet for this lane that another process received: `length` bytes from the BTH

@@ -20,25 +20,26 @@ void receive_init(struct receive *receive, struct engine *engine, struct port *p
 	receive->port = port;
 	receive->icrc = (struct icrc_check){0};
 	receive->lane = RNIC_LANE_NONE;
-	receive->stray = NULL;
-	receive->stray_context = NULL;
-	receive->strays = 0;
-	receive->lost_strays = 0;
+	receive->take_misrouted = NULL;
+	receive->misrouted_context = NULL;
+	receive->misrouted = 0;
+	receive->lost_misrouted = 0;
 	receive->undecodable = 0;
 }
 
-void receive_set_lane(struct receive *receive, uint8_t lane, receive_stray *stray, void *context)
+void receive_set_lane(struct receive *receive, uint8_t lane, receive_misrouted *take_misrouted,
+		      void *context)
 {
 	receive->lane = lane;
-	receive->stray = stray;
-	receive->stray_context = context;
+	receive->take_misrouted = take_misrouted;
+	receive->misrouted_context = context;
 }
 
 /*
  * Whether the datagram is for another lane that somebody has. Groups have no lane: each member got
  * its copy.
  */
-static bool is_stray(const struct receive *receive, const struct datagram *datagram)
+static bool is_misrouted(const struct receive *receive, const struct datagram *datagram)
 {
 	const uint32_t dest_qpn = rnic_bth_dest_qpn(datagram->bytes);
 
@@ -63,14 +64,15 @@ static void receive_one(struct receive *receive, const struct datagram *datagram
 {
 	if (!icrc_check_is_good(&receive->icrc, datagram))
 		return;
-	if (!is_stray(receive, datagram)) {
+	if (!is_misrouted(receive, datagram)) {
 		receive_packet(receive, &datagram->addresses, datagram->bytes, datagram->length,
 			       now_ns);
 		return;
 	}
-	receive->strays++;
-	if (receive->stray == NULL || !receive->stray(receive->stray_context, datagram))
-		receive->lost_strays++;
+	receive->misrouted++;
+	if (receive->take_misrouted == NULL ||
+	    !receive->take_misrouted(receive->misrouted_context, datagram))
+		receive->lost_misrouted++;
 }
 
 void receive_deliver(struct receive *receive, const struct rnic_addresses *addresses,

@@ -4,8 +4,8 @@
  * that fails is counted and dropped. Nothing here trusts a byte that came from the network.
  *
  * The kernel gives a batch of packets to the lane of the first one, so that a packet may come to a
- * lane (lane.h) that is not the packet's. The owner gets such a stray, and sees that it reaches the
- * lane's process: receive_deliver() there.
+ * lane (lane.h) that is not the packet's. The owner gets such a misrouted packet, and sees that it
+ * reaches the lane's process: receive_deliver() there.
  */
 #ifndef LIB_NIC_PATH_RECEIVE_H
 #define LIB_NIC_PATH_RECEIVE_H
@@ -22,17 +22,17 @@
  * Takes a datagram for another lane, its ICRC included and right; valid during the call. False: it
  * is lost.
  */
-typedef bool receive_stray(void *context, const struct datagram *datagram);
+typedef bool receive_misrouted(void *context, const struct datagram *datagram);
 
 struct receive {
 	struct engine *engine;
 	struct port *port;
 	struct icrc_check icrc;
 	uint8_t lane;
-	receive_stray *stray;
-	void *stray_context;
-	uint64_t strays;
-	uint64_t lost_strays; /* of these, that the owner did not take */
+	receive_misrouted *take_misrouted;
+	void *misrouted_context;
+	uint64_t misrouted;
+	uint64_t lost_misrouted; /* of these, that the owner did not take */
 	uint64_t undecodable;
 	struct datagram datagrams[LIMIT_TURN_RECEIVES];
 };
@@ -40,8 +40,9 @@ struct receive {
 /* `engine` and `port` outlive it. No lanes at first. */
 void receive_init(struct receive *receive, struct engine *engine, struct port *port);
 
-/* The lane, and what gets packets for others; `stray` may be NULL: they are dropped. */
-void receive_set_lane(struct receive *receive, uint8_t lane, receive_stray *stray, void *context);
+/* The lane, and what gets packets for others; `take_misrouted` may be NULL: they are dropped. */
+void receive_set_lane(struct receive *receive, uint8_t lane, receive_misrouted *take_misrouted,
+		      void *context);
 
 /*
  * Takes a packet that came to another process: `length` bytes from the BTH to the ICRC, in memory

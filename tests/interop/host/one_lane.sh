@@ -54,7 +54,7 @@ echo "# a device process on each side"
 all_services
 mckey_run "$topology" "$3"
 [ "$topology" = one ] || check "the device process passes packets on" \
-	holds 0 counters "rows['stray_pkts'] > 0"
+	holds 0 counters "rows['misrouted_pkts'] > 0"
 check "one device process serves all" test "$(devices_of "${side_pid[0]}" | wc -l)" = 1
 check "a connection request is answered" is_rejected
 

@@ -30,7 +30,7 @@ static void client_orphans_remove(struct client_orphans *orphans, struct client_
 	free(orphan);
 }
 
-void client_orphans_note_stray(struct client_orphans *orphans, const struct rpc_frame *frame)
+void client_orphans_note_unclaimed(struct client_orphans *orphans, const struct rpc_frame *frame)
 {
 	struct client_orphan **at = &orphans->oldest;
 	static const uint8_t nothing[RPC_CHUNK_HEAD_BYTES];

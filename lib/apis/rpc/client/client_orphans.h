@@ -34,7 +34,7 @@ bool client_orphans_add(struct client_orphans *orphans, uint64_t call, const str
 			uint64_t until_ns);
 
 /* Takes a CHUNK for a call that has ended. */
-void client_orphans_note_stray(struct client_orphans *orphans, const struct rpc_frame *frame);
+void client_orphans_note_unclaimed(struct client_orphans *orphans, const struct rpc_frame *frame);
 
 /* Whether the server keeps memory too long: only the end of the session brings the memory back. */
 bool client_orphans_are_kept(const struct client_orphans *orphans, uint64_t now_ns);

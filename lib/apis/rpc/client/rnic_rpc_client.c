@@ -203,7 +203,7 @@ static void rpc_client_take_chunk(struct rnic_rpc_client *client, const struct r
 	struct rpc_chunk chunk;
 
 	if (call == NULL) {
-		client_orphans_note_stray(&client->link.orphans, frame);
+		client_orphans_note_unclaimed(&client->link.orphans, frame);
 		return;
 	}
 	pending = call->user;

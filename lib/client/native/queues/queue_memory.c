@@ -36,15 +36,15 @@ static uint32_t units_of(uint64_t bytes)
 static void places_measure(const struct rnic_queues_plan *plan, struct rnic_queue_places *places)
 {
 	const uint64_t entries_bytes = rnic_round_up(plan->entries_bytes, RNIC_CACHE_LINE_BYTES);
-	const uint64_t bytes = entries_bytes + plan->sides_bytes;
+	const uint64_t bytes = entries_bytes + plan->spill_bytes;
 
 	*places = (struct rnic_queue_places){0};
 	if (bytes <= RNIC_QUEUE_PAGE_BYTES) {
 		places->entries_units = units_of(bytes);
-		places->sides_offset = entries_bytes;
+		places->spill_offset = entries_bytes;
 	} else {
 		places->entries_units = units_of(entries_bytes);
-		places->sides_units = units_of(plan->sides_bytes);
+		places->spill_units = units_of(plan->spill_bytes);
 	}
 }
 
@@ -52,20 +52,20 @@ static void places_measure(const struct rnic_queues_plan *plan, struct rnic_queu
 static bool queue_region_take(struct rnic_queue_region *region, struct rnic_queue_places *places)
 {
 	const uint32_t entries = place_map_take_first(&region->map, places->entries_units);
-	uint32_t sides;
+	uint32_t spill;
 
 	if (entries == PLACE_NONE)
 		return false;
 	places->entries_offset = (uint64_t)entries * UNIT_BYTES;
-	if (places->sides_units == 0) {
-		places->sides_offset += places->entries_offset;
+	if (places->spill_units == 0) {
+		places->spill_offset += places->entries_offset;
 	} else {
-		sides = place_map_take_last(&region->map, places->sides_units);
-		if (sides == PLACE_NONE) {
+		spill = place_map_take_last(&region->map, places->spill_units);
+		if (spill == PLACE_NONE) {
 			place_map_give(&region->map, entries, places->entries_units);
 			return false;
 		}
-		places->sides_offset = (uint64_t)sides * UNIT_BYTES;
+		places->spill_offset = (uint64_t)spill * UNIT_BYTES;
 	}
 	places->region = region;
 	region->users++;
@@ -127,7 +127,7 @@ static int queue_region_add_for(struct rnic_queue_memory *memory,
 				const struct rnic_queue_places *places)
 {
 	const uint64_t usual = memory->regions == NULL ? FIRST_REGION_BYTES : REGION_BYTES;
-	const uint64_t units = (uint64_t)places->entries_units + places->sides_units;
+	const uint64_t units = (uint64_t)places->entries_units + places->spill_units;
 	const uint64_t needed = rnic_round_up(units * UNIT_BYTES, RNIC_QUEUE_PAGE_BYTES);
 	int error;
 
@@ -192,9 +192,9 @@ void rnic_queue_places_give(struct rnic_queue_memory *memory, struct rnic_queue_
 		return;
 	place_map_give(&region->map, (uint32_t)(places->entries_offset / UNIT_BYTES),
 		       places->entries_units);
-	if (places->sides_units > 0)
-		place_map_give(&region->map, (uint32_t)(places->sides_offset / UNIT_BYTES),
-			       places->sides_units);
+	if (places->spill_units > 0)
+		place_map_give(&region->map, (uint32_t)(places->spill_offset / UNIT_BYTES),
+			       places->spill_units);
 	*places = (struct rnic_queue_places){0};
 	if (--region->users == 0 && !is_worth_keeping(memory, region))
 		queue_region_remove(memory, region);
@@ -212,9 +212,9 @@ uint8_t *rnic_queue_places_entries(const struct rnic_queue_places *places)
 	return places->region != NULL ? places->region->address + places->entries_offset : NULL;
 }
 
-uint8_t *rnic_queue_places_sides(const struct rnic_queue_places *places)
+uint8_t *rnic_queue_places_spill(const struct rnic_queue_places *places)
 {
-	return places->region != NULL ? places->region->address + places->sides_offset : NULL;
+	return places->region != NULL ? places->region->address + places->spill_offset : NULL;
 }
 
 void rnic_queue_memory_free(struct rnic_queue_memory *memory)

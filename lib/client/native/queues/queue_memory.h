@@ -3,9 +3,9 @@
  * The memory in which the queues of queue pairs lie. Many queue pairs share a region, so that small
  * queues share pages, and that a new queue pair needs no memory of its own from the daemon.
  *
- * Entries lie at the front of a region and side areas at the back: few programs use side areas, and
- * a page between entries that nobody writes to would still be a page. Small queues lie beside their
- * side areas.
+ * Entries lie at the front of a region and spill areas at the back: few programs use spill areas,
+ * and a page between entries that nobody writes to would still be a page. Small queues lie beside
+ * their spill areas.
  */
 #ifndef LIB_CLIENT_NATIVE_QUEUES_QUEUE_MEMORY_H
 #define LIB_CLIENT_NATIVE_QUEUES_QUEUE_MEMORY_H
@@ -27,9 +27,9 @@ struct rnic_queue_memory {
 struct rnic_queue_places {
 	struct rnic_queue_region *region; /* NULL: the queue pair has no queues */
 	uint64_t entries_offset;
-	uint64_t sides_offset;
+	uint64_t spill_offset;
 	uint32_t entries_units; /* of UNIT_BYTES, see queue_memory.c */
-	uint32_t sides_units;	/* 0: the side areas lie among the units of the entries */
+	uint32_t spill_units;	/* 0: the spill areas lie among the units of the entries */
 };
 
 /*
@@ -46,7 +46,7 @@ void rnic_queue_places_give(struct rnic_queue_memory *memory, struct rnic_queue_
 struct rnic_handle rnic_queue_places_handle(const struct rnic_queue_places *places);
 
 uint8_t *rnic_queue_places_entries(const struct rnic_queue_places *places);
-uint8_t *rnic_queue_places_sides(const struct rnic_queue_places *places);
+uint8_t *rnic_queue_places_spill(const struct rnic_queue_places *places);
 
 /* Unmaps the regions of a context without objects, whose daemon is told nothing. */
 void rnic_queue_memory_free(struct rnic_queue_memory *memory);

@@ -13,7 +13,7 @@
 #define CONTROL_BYTES 256
 
 /* Errors that other processors may still have added when the socket stopped collecting them. */
-#define STRAYS_MAX 8
+#define LATE_ERRORS_MAX 8
 
 /* Stopping clears the queue, but not the error that the next call would fail with. */
 static void deafen(struct udp_socket *sock)
@@ -23,7 +23,7 @@ static void deafen(struct udp_socket *sock)
 
 	udp_socket_hear(sock, false);
 	getsockopt(sock->fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
-	sock->strays = STRAYS_MAX;
+	sock->late_errors = LATE_ERRORS_MAX;
 }
 
 /* RFC 792 and RFC 1812, 5.2.7.1; for other codes the kernel's errno says as much. */
@@ -208,7 +208,7 @@ bool udp_errors_explain(struct udp_sockets *sockets, struct udp_socket *sock, st
 	if (!is_from_network(error))
 		return false;
 	if (!sock->hears)
-		return sock->strays > 0 && sock->strays-- > 0;
+		return sock->late_errors > 0 && sock->late_errors-- > 0;
 	sockets->has_errors = true;
 	take_all(sock, port);
 	if (failures > 1 && sock->hears)

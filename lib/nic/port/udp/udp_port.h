@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The UDP port in its two kinds. Both behave alike (tests/unit/lib/nic/port/test_udp_ports.c runs over
- * both). One and the same thread must open, use and close a port.
+ * The UDP port in its two kinds. Both behave alike (tests/unit/lib/nic/port/test_udp_ports.c runs
+ * over both). One and the same thread must open, use and close a port.
  *
  * Each port has one descriptor to poll, for reading only: it also becomes readable when a full
  * socket has room again. With io_uring a wait on it may end early with EINTR. Outbound datagrams

@@ -56,9 +56,9 @@ struct udp_socket {
 	uint16_t source_port;	/* of what the socket sends */
 	bool is_blocked;	/* the last send found no room */
 	uint64_t full_since_ns; /* all sends since then found no room; 0: the last one did */
-	bool hears;	/* collects the network's errors about sent datagrams: udp_errors.h */
-	uint8_t heard;	/* errors since the last look */
-	uint8_t strays; /* errors that may still come after it stopped */
+	bool hears;	     /* collects the network's errors about sent datagrams: udp_errors.h */
+	uint8_t heard;	     /* errors since the last look */
+	uint8_t late_errors; /* errors that may still come after it stopped */
 };
 
 struct udp_sockets {

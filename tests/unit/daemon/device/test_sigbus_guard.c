@@ -23,7 +23,7 @@
 #define MEMORY_BYTES 65536
 
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct session *sessions[CLIENTS];
 	int peer_fds[CLIENTS];
 };
@@ -34,10 +34,10 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	halves_init(&f->halves, NULL, NULL);
+	family_init(&f->family, NULL, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		f->sessions[i] = client_fixture_open(
-			client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fds[i]), NULL,
+			client_fixture_connect_device(&f->family, geteuid(), &f->peer_fds[i]), NULL,
 			NULL);
 	}
 	*state = f;
@@ -49,7 +49,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	sigbus_guard_unwatch();
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		close(f->peer_fds[i]);
 	return 0;
@@ -60,7 +60,7 @@ static struct fixture *watch(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(sigbus_guard_watch(&f->halves.device.sessions), 0);
+	assert_int_equal(sigbus_guard_watch(&f->family.device.sessions), 0);
 	return f;
 }
 
@@ -80,14 +80,14 @@ static void lose(void *address, size_t bytes)
 static void expect_its_end(struct fixture *f)
 {
 	assert_false(f->sessions[1]->is_broken);
-	halves_reap(&f->halves);
-	while (f->halves.device.connections.connection_count > 1)
-		halves_reap(&f->halves);
+	family_reap(&f->family);
+	while (f->family.device.connections.connection_count > 1)
+		family_reap(&f->family);
 	assert_ptr_equal(
-		list_first_entry(&f->halves.device.sessions.sessions, struct session, node),
+		list_first_entry(&f->family.device.sessions.sessions, struct session, node),
 		f->sessions[0]);
 	assert_false(f->sessions[0]->is_broken);
-	assert_false(f->halves.device.sessions.has_sigbus);
+	assert_false(f->family.device.sessions.has_sigbus);
 }
 
 static void test_session_region(void **state)
@@ -95,8 +95,8 @@ static void test_session_region(void **state)
 	struct fixture *f = watch(state);
 
 	lose(f->sessions[1]->region.address, f->sessions[1]->region.bytes);
-	session_turn_announce_sleep(&f->halves.device.sessions);
-	session_turn_take_work(&f->halves.device.sessions);
+	session_turn_announce_sleep(&f->family.device.sessions);
+	session_turn_take_work(&f->family.device.sessions);
 	expect_its_end(f);
 }
 
@@ -161,9 +161,9 @@ static void test_no_bytes_of_others(void **state)
 	pages[0][7] = 1;
 	assert_int_equal(pages[1][7], 0);
 	lose(f->sessions[0]->region.address, 4096);
-	halves_reap(&f->halves);
-	while (f->halves.device.connections.connection_count > 0)
-		halves_reap(&f->halves);
+	family_reap(&f->family);
+	while (f->family.device.connections.connection_count > 0)
+		family_reap(&f->family);
 }
 
 /* Elsewhere it is a fault of ours, and the end. */

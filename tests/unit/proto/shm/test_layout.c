@@ -10,7 +10,7 @@ static void test_plans(void **state)
 	static const struct {
 		struct rnic_qp_capacities capacities;
 		uint32_t send_slots, send_stride, recv_slots, recv_stride;
-		uint64_t recv_entries, recv_side, entries_bytes, sides_bytes;
+		uint64_t recv_entries, recv_side, entries_bytes, spill_bytes;
 	} cases[] = {
 		{{0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0},
 		{{0, 0, 1, 0, 64}, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -36,14 +36,14 @@ static void test_plans(void **state)
 		assert_int_equal(rnic_queues_plan(&cases[i].capacities, &plan), 0);
 		assert_int_equal(plan.send.entries_offset, 0);
 		assert_int_equal(plan.send.slots, cases[i].send_slots);
-		assert_int_equal(plan.send.side_stride_bytes, cases[i].send_stride);
+		assert_int_equal(plan.send.spill_stride_bytes, cases[i].send_stride);
 		assert_int_equal(plan.recv.slots, cases[i].recv_slots);
-		assert_int_equal(plan.recv.side_stride_bytes, cases[i].recv_stride);
-		assert_int_equal(plan.send.side_offset, 0);
+		assert_int_equal(plan.recv.spill_stride_bytes, cases[i].recv_stride);
+		assert_int_equal(plan.send.spill_offset, 0);
 		assert_int_equal(plan.recv.entries_offset, cases[i].recv_entries);
-		assert_int_equal(plan.recv.side_offset, cases[i].recv_side);
+		assert_int_equal(plan.recv.spill_offset, cases[i].recv_side);
 		assert_int_equal(plan.entries_bytes, cases[i].entries_bytes);
-		assert_int_equal(plan.sides_bytes, cases[i].sides_bytes);
+		assert_int_equal(plan.spill_bytes, cases[i].spill_bytes);
 	}
 }
 
@@ -71,8 +71,8 @@ static void test_srq_plans(void **state)
 		assert_int_equal(rnic_srq_plan(&cases[i].granted, &plan), 0);
 		assert_int_equal(plan.recv.entries_offset, sizeof(struct rnic_srq_region));
 		assert_int_equal(plan.recv.slots, cases[i].slots);
-		assert_int_equal(plan.recv.side_stride_bytes, cases[i].stride);
-		assert_int_equal(plan.recv.side_offset, cases[i].side);
+		assert_int_equal(plan.recv.spill_stride_bytes, cases[i].stride);
+		assert_int_equal(plan.recv.spill_offset, cases[i].side);
 		assert_int_equal(plan.region_bytes, cases[i].region_bytes);
 	}
 }
@@ -91,24 +91,24 @@ static void check_plan(const struct rnic_qp_capacities *capacities)
 	assert_true(plan.send.slots >= capacities->max_send_wr);
 	assert_true(plan.recv.slots >= capacities->max_recv_wr);
 	assert_true(capacities->max_send_sge <= 1 || plan.send.slots == 0 ||
-		    plan.send.side_stride_bytes >= capacities->max_send_sge * 16);
+		    plan.send.spill_stride_bytes >= capacities->max_send_sge * 16);
 	assert_true(plan.send.slots == 0 ||
-		    plan.send.side_stride_bytes >= capacities->max_inline_bytes);
+		    plan.send.spill_stride_bytes >= capacities->max_inline_bytes);
 	spans[0] = (struct span){plan.send.entries_offset,
 				 plan.send.entries_offset +
 					 plan.send.slots * sizeof(struct rnic_send_wqe)};
 	spans[1] = (struct span){plan.recv.entries_offset,
 				 plan.recv.entries_offset +
 					 plan.recv.slots * sizeof(struct rnic_recv_wqe)};
-	spans[2] = (struct span){plan.send.side_offset,
-				 plan.send.side_offset +
-					 (uint64_t)plan.send.slots * plan.send.side_stride_bytes};
-	spans[3] = (struct span){plan.recv.side_offset,
-				 plan.recv.side_offset +
-					 (uint64_t)plan.recv.slots * plan.recv.side_stride_bytes};
+	spans[2] = (struct span){plan.send.spill_offset,
+				 plan.send.spill_offset +
+					 (uint64_t)plan.send.slots * plan.send.spill_stride_bytes};
+	spans[3] = (struct span){plan.recv.spill_offset,
+				 plan.recv.spill_offset +
+					 (uint64_t)plan.recv.slots * plan.recv.spill_stride_bytes};
 	for (size_t i = 0; i < RNIC_COUNT_OF(spans); i++) {
 		assert_true(spans[i].start % RNIC_CACHE_LINE_BYTES == 0);
-		assert_true(spans[i].end <= (i < 2 ? plan.entries_bytes : plan.sides_bytes));
+		assert_true(spans[i].end <= (i < 2 ? plan.entries_bytes : plan.spill_bytes));
 		if (i % 2 == 1)
 			assert_true(spans[i].start >= spans[i - 1].end);
 	}

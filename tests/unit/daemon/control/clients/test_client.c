@@ -18,20 +18,20 @@ static uid_t stranger(uint32_t number)
 	return geteuid() + 1000 + number;
 }
 
-static struct halves halves;
+static struct family family;
 
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&halves, 0, sizeof(halves));
-	halves_init(&halves, NULL, NULL);
+	memset(&family, 0, sizeof(family));
+	family_init(&family, NULL, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	halves_fini(&halves);
+	family_fini(&family);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ static void charge(uid_t uid, uint64_t cpu_ns, unsigned times, char log[LOG_BYTE
 	assert_true(log_fd >= 0 && stderr_fd >= 0);
 	assert_int_equal(dup2(log_fd, STDERR_FILENO), STDERR_FILENO);
 	for (unsigned i = 0; i < times; i++)
-		client_set_charge(&halves.clients, uid, cpu_ns);
+		client_set_charge(&family.clients, uid, cpu_ns);
 	dup2(stderr_fd, STDERR_FILENO);
 	close(stderr_fd);
 	bytes = pread(log_fd, log, LOG_BYTES - 1, 0);
@@ -62,10 +62,10 @@ static void long_calls_end_a_users_clients(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
-		clients[i] = client_fixture_connect(&halves, stranger(0), NULL);
-	other = client_fixture_connect(&halves, stranger(1), NULL);
+		clients[i] = client_fixture_connect(&family, stranger(0), NULL);
+	other = client_fixture_connect(&family, stranger(1), NULL);
 	client_end(clients[0]);
-	charge(stranger(0), LIMIT_CALL_NS, COSTLY_USERS_FORGIVEN, log);
+	charge(stranger(0), LIMIT_CALL_NS, THROTTLED_USERS_FORGIVEN, log);
 	assert_string_equal(log, "");
 	assert_false(clients[1]->requests.is_broken);
 	charge(stranger(0), LIMIT_CALL_NS, 2, log);
@@ -76,10 +76,10 @@ static void long_calls_end_a_users_clients(void **state)
 	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
 		assert_true(clients[i]->requests.is_broken && clients[i]->requests.is_costly);
 	assert_false(other->requests.is_broken || other->requests.is_costly);
-	halves_reap(&halves);
-	assert_int_equal(halves.clients.client_count, 1);
-	assert_true(costly_users_are_shut_out(&halves.clients.costly_users, stranger(0),
-					      halves.clients.now_ns));
+	family_reap(&family);
+	assert_int_equal(family.clients.client_count, 1);
+	assert_true(throttled_users_are_shut_out(&family.clients.throttled_users, stranger(0),
+						 family.clients.now_ns));
 }
 
 /* So it is with a user whose newcomers are all turned away. */
@@ -88,10 +88,10 @@ static void a_user_without_clients_is_shut_out(void **state)
 	char log[LOG_BYTES];
 
 	(void)state;
-	charge(stranger(0), LIMIT_CALL_NS, COSTLY_USERS_FORGIVEN + 1, log);
+	charge(stranger(0), LIMIT_CALL_NS, THROTTLED_USERS_FORGIVEN + 1, log);
 	assert_non_null(strstr(log, "gets no connection"));
-	assert_true(costly_users_are_shut_out(&halves.clients.costly_users, stranger(0),
-					      halves.clients.now_ns));
+	assert_true(throttled_users_are_shut_out(&family.clients.throttled_users, stranger(0),
+						 family.clients.now_ns));
 }
 
 static void short_calls_and_owners_cost_nothing(void **state)
@@ -110,8 +110,8 @@ static void short_calls_and_owners_cost_nothing(void **state)
 	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		charge(cases[i].uid, cases[i].cpu_ns, 10, log);
 		assert_string_equal(log, "");
-		assert_false(costly_users_are_shut_out(&halves.clients.costly_users, cases[i].uid,
-						       halves.clients.now_ns));
+		assert_false(throttled_users_are_shut_out(&family.clients.throttled_users,
+							  cases[i].uid, family.clients.now_ns));
 	}
 }
 
@@ -119,13 +119,13 @@ static void short_calls_and_owners_cost_nothing(void **state)
 static void objects_have_numbers_of_their_own(void **state)
 {
 	static const uint32_t slots[] = {0, 1, RNIC_SESSION_CQS_MAX - 1};
-	const struct client *first = client_fixture_connect(&halves, stranger(0), NULL);
+	const struct client *first = client_fixture_connect(&family, stranger(0), NULL);
 	struct client *second;
 	uint32_t number;
 
 	(void)state;
-	halves.clients.next_client_id = first->client_id + 65536;
-	second = client_fixture_connect(&halves, stranger(0), NULL);
+	family.clients.next_client_id = first->client_id + 65536;
+	second = client_fixture_connect(&family, stranger(0), NULL);
 	for (unsigned i = 0; i < COUNT_OF(slots) * COUNT_OF(slots); i++) {
 		const uint32_t of_first = slots[i / COUNT_OF(slots)];
 		const uint32_t of_second = slots[i % COUNT_OF(slots)];
@@ -138,8 +138,8 @@ static void objects_have_numbers_of_their_own(void **state)
 	/* A client that comes next has other numbers than the one that has gone. */
 	number = client_object_number(second, 0);
 	client_end(second);
-	halves_reap(&halves);
-	second = client_fixture_connect(&halves, stranger(0), NULL);
+	family_reap(&family);
+	second = client_fixture_connect(&family, stranger(0), NULL);
 	assert_int_not_equal(client_object_number(second, 0), number);
 }
 

@@ -33,7 +33,7 @@ struct hosts {
 	struct lane_group group_a, group_b;
 	struct udp_lane_sockets senders; /* of the host A's lane 0x80 */
 	struct udp_lane_sockets receivers[LANES];
-	uint32_t arrived, strays, buffers;
+	uint32_t arrived, misrouted, buffers;
 };
 
 static bool run(const char *command)
@@ -117,7 +117,7 @@ static void hosts_close(struct hosts *hosts)
 
 /*
  * Receives what is there. The first datagram of each buffer is for the lane that got the buffer;
- * others may be strays.
+ * others may be misrouted.
  */
 static void receive_all(struct hosts *hosts)
 {
@@ -133,7 +133,7 @@ static void receive_all(struct hosts *hosts)
 			hosts->buffers++;
 			assert_int_equal(buffer[0].bth[5], lane);
 			for (uint32_t j = 0; j < count; j++)
-				hosts->strays += buffer[j].bth[5] != lane;
+				hosts->misrouted += buffer[j].bth[5] != lane;
 		}
 	}
 }
@@ -152,7 +152,7 @@ static void receive_until(struct hosts *hosts, uint32_t expected)
 
 static void forget(struct hosts *hosts)
 {
-	hosts->arrived = hosts->strays = hosts->buffers = 0;
+	hosts->arrived = hosts->misrouted = hosts->buffers = 0;
 }
 
 /* One batch to several lanes goes whole to the lane of its first datagram. */
@@ -168,13 +168,14 @@ static void check_mixed_batch(struct hosts *hosts)
 	receive_until(hosts, BATCH);
 	assert_int_equal(hosts->arrived, BATCH);
 	assert_int_equal(hosts->buffers, 1);
-	assert_int_equal(hosts->strays, BATCH / 4 * 3);
+	assert_int_equal(hosts->misrouted, BATCH / 4 * 3);
 	forget(hosts);
 }
 
 /*
  * The host A sends batches as single packets, and the host B merges what has one source port. A
- * sender that mixes destination lanes makes strays; a sender with a source port for each does not.
+ * sender that mixes destination lanes makes misrouted packets; a sender with a source port for each
+ * does not.
  */
 static void check_gro(struct hosts *hosts, bool is_mixing)
 {
@@ -193,11 +194,11 @@ static void check_gro(struct hosts *hosts, bool is_mixing)
 		receive_all(hosts);
 	}
 	receive_until(hosts, DATAGRAMS);
-	print_message("%s: %u datagrams in %u buffers, %u strays\n",
+	print_message("%s: %u datagrams in %u buffers, %u misrouted\n",
 		      is_mixing ? "one source port" : "a source port for each lane", hosts->arrived,
-		      hosts->buffers, hosts->strays);
+		      hosts->buffers, hosts->misrouted);
 	assert_int_equal(hosts->arrived, DATAGRAMS);
-	assert_true(is_mixing || hosts->strays == 0);
+	assert_true(is_mixing || hosts->misrouted == 0);
 	forget(hosts);
 }
 

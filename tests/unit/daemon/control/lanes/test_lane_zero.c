@@ -35,7 +35,7 @@ struct bench {
 	uint32_t ticks;
 	uint64_t services_deadline_ns;
 	/* Strays. */
-	uint32_t strays;
+	uint32_t misrouted;
 	uint8_t last_lane;
 	struct rnic_gid gids[2];
 	struct lane_zero zero;
@@ -153,12 +153,12 @@ static void services_tick(void *context, uint64_t now_ns)
 	bench->services_deadline_ns = UINT64_MAX;
 }
 
-static void keep_stray(void *context, uint8_t lane, const struct datagram *datagram)
+static void keep_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
 {
 	struct bench *bench = context;
 
 	(void)datagram;
-	bench->strays++;
+	bench->misrouted++;
 	bench->last_lane = lane;
 }
 
@@ -183,7 +183,7 @@ static struct bench *bench_create(struct port *port)
 	bench->gids[0] = fixture_own_gid(1);
 	bench->gids[1] = fixture_own_gid(2);
 	assert_int_equal(lane_zero_init(&bench->zero, port != NULL ? port : &bench->port, &services,
-					keep_stray, bench),
+					keep_misrouted, bench),
 			 0);
 	return bench;
 }
@@ -241,8 +241,8 @@ static void test_receive(void **state)
 	arrive(bench, 0xfe1234, 0);
 	lane_zero_turn(&bench->zero, 0);
 	assert_int_equal(bench->last_lane, RNIC_LANE_LAST);
-	assert_int_equal(bench->strays, 2);
-	assert_int_equal(counters->strays, 2);
+	assert_int_equal(bench->misrouted, 2);
+	assert_int_equal(counters->misrouted, 2);
 	assert_int_equal(bench->received, 1);
 	bench_destroy(bench);
 }
@@ -268,7 +268,7 @@ static void test_damage(void **state)
 	lane_zero_turn(&bench->zero, 0);
 	assert_int_equal(bench->zero.counters.undecodable, 1);
 	assert_int_equal(bench->received, 0);
-	assert_int_equal(bench->strays, 0);
+	assert_int_equal(bench->misrouted, 0);
 	bench_destroy(bench);
 }
 
@@ -294,7 +294,7 @@ static void test_deliver(void **state)
 	assert_int_equal(bench->last_number, 5);
 	datagram = arrive(bench, 0x810000, 6);
 	deliver(bench, datagram, datagram->length);
-	assert_int_equal(bench->strays, 0);
+	assert_int_equal(bench->misrouted, 0);
 	assert_int_equal(bench->zero.counters.unknown, 1);
 	bench_destroy(bench);
 }

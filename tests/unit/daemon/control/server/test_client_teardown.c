@@ -23,7 +23,7 @@
 struct fixture {
 	struct cm *cm;
 	struct prng random; /* of the CM */
-	struct halves halves;
+	struct family family;
 	struct client *clients[CLIENTS];
 	int peer_fds[CLIENTS];
 };
@@ -43,9 +43,9 @@ static int set_up(void **state)
 	prng_init(&f->random, 0);
 	f->cm = cm_create(&cm_config);
 	assert_non_null(f->cm);
-	halves_init(&f->halves, NULL, f->cm);
+	family_init(&f->family, NULL, f->cm);
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		f->clients[i] = client_fixture_connect(&f->halves, geteuid(), &f->peer_fds[i]);
+		f->clients[i] = client_fixture_connect(&f->family, geteuid(), &f->peer_fds[i]);
 		f->clients[i]->has_greeted = true;
 		list_remove(&f->clients[i]->hello_node);
 	}
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	cm_free(f->cm);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		close(f->peer_fds[i]);
@@ -109,21 +109,21 @@ static void test_freed_by_and_by(void **state)
 		create_identifiers(f->clients[i], IDS);
 		client_end(f->clients[i]);
 	}
-	while (f->halves.clients.client_count > 0) {
-		const uint64_t before = f->halves.clients.quotas.usage[RESOURCE_CM_ID];
+	while (f->family.clients.client_count > 0) {
+		const uint64_t before = f->family.clients.quotas.usage[RESOURCE_CM_ID];
 
-		assert_true(halves_have_work(&f->halves));
-		halves_reap(&f->halves);
+		assert_true(family_have_work(&f->family));
+		family_reap(&f->family);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_true(before - f->halves.clients.quotas.usage[RESOURCE_CM_ID] <=
+		assert_true(before - f->family.clients.quotas.usage[RESOURCE_CM_ID] <=
 			    LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * IDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->halves.clients.quotas.usage[i], 0);
-	assert_false(halves_have_work(&f->halves));
+		assert_int_equal(f->family.clients.quotas.usage[i], 0);
+	assert_false(family_have_work(&f->family));
 }
 
 /* A program that only waits for the connection manager learns that its device has ended. */
@@ -138,13 +138,13 @@ static void test_ends_with_its_device_process(void **state)
 
 	f->clients[0]->device = &dead;
 	f->clients[1]->device = &alive;
-	client_teardown_break_orphans(&f->halves.clients);
-	halves_reap(&f->halves);
+	client_teardown_break_orphans(&f->family.clients);
+	family_reap(&f->family);
 	assert_true(is_hung_up(f->peer_fds[0]));
 	assert_false(is_hung_up(f->peer_fds[1]));
 	assert_int_equal(dead.references, 0);
 	client_end(f->clients[1]);
-	halves_reap(&f->halves);
+	family_reap(&f->family);
 	assert_int_equal(alive.references, 0);
 }
 
@@ -155,23 +155,23 @@ static void test_the_device_process_is_told(void **state)
 	struct device_child child = {
 		.common = &common, .state = DEVICE_CHILD_SERVING, .references = 1};
 	struct fixture *f = *state;
-	struct held_client *ended;
+	struct ledger_entry *ended;
 
-	assert_int_equal(held_clients_add(&child.held, f->clients[0]->client_id + 1), 0);
-	assert_int_equal(held_clients_add(&child.held, f->clients[0]->client_id), 0);
+	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->client_id + 1), 0);
+	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->client_id), 0);
 	f->clients[0]->device = &child;
 	client_end(f->clients[0]);
-	halves_reap(&f->halves);
-	ended = held_clients_next_ended(&child.held);
+	family_reap(&f->family);
+	ended = client_ledger_next_ended(&child.held);
 	assert_non_null(ended);
 	assert_int_equal(ended->client_id, child.held.entries[1].client_id);
 	assert_int_equal(child.held.ended_count, 1);
-	held_clients_clear(&child.held);
+	client_ledger_clear(&child.held);
 }
 
 static uint32_t connect_once_more(struct fixture *f)
 {
-	return client_fixture_connect(&f->halves, geteuid(), NULL)->client_id;
+	return client_fixture_connect(&f->family, geteuid(), NULL)->client_id;
 }
 
 /* When the numbers wrap, no client gets one that a client or a device process has. */
@@ -182,14 +182,14 @@ static void test_numbers_wrap(void **state)
 
 	assert_int_equal(f->clients[0]->client_id, 1);
 	assert_int_equal(f->clients[1]->client_id, 2);
-	assert_int_equal(held_clients_add(&child.held, 3), 0);
-	list_add_tail(&f->halves.devices.processes, &child.node);
-	f->halves.clients.next_client_id = UINT32_MAX;
+	assert_int_equal(client_ledger_add(&child.held, 3), 0);
+	list_add_tail(&f->family.devices.processes, &child.node);
+	f->family.clients.next_client_id = UINT32_MAX;
 	assert_int_equal(connect_once_more(f), UINT32_MAX);
 	assert_int_equal(connect_once_more(f), 4);
 	assert_int_equal(connect_once_more(f), 5);
 	list_remove(&child.node);
-	held_clients_clear(&child.held);
+	client_ledger_clear(&child.held);
 }
 
 /*
@@ -204,12 +204,12 @@ static void test_connections_end_first(void **state)
 	client_end(f->clients[0]);
 	create_identifiers(f->clients[1], LIMIT_TURN_TEARDOWN / 2);
 	client_end(f->clients[1]);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.quotas.usage[RESOURCE_CM_ID], 0);
-	assert_true(f->halves.clients.quotas.usage[RESOURCE_CM_CHANNEL] > 0);
-	while (f->halves.clients.client_count > 0)
-		halves_reap(&f->halves);
-	assert_false(halves_have_work(&f->halves));
+	family_reap(&f->family);
+	assert_int_equal(f->family.clients.quotas.usage[RESOURCE_CM_ID], 0);
+	assert_true(f->family.clients.quotas.usage[RESOURCE_CM_CHANNEL] > 0);
+	while (f->family.clients.client_count > 0)
+		family_reap(&f->family);
+	assert_false(family_have_work(&f->family));
 }
 
 /* Makes an identifier of the client and binds it to port 7471 of all addresses. */
@@ -249,7 +249,7 @@ static void test_who_has_gone_holds_no_port(void **state)
 	for (int listens = 0; listens < 2; listens++) {
 		int peer_fd;
 
-		f->clients[0] = client_fixture_connect(&f->halves, 1, &peer_fd);
+		f->clients[0] = client_fixture_connect(&f->family, 1, &peer_fd);
 		assert_int_equal(bind_port(f->clients[0], listens), 0);
 		assert_int_equal(bind_port(f->clients[1], listens), -EADDRINUSE);
 		assert_false(f->clients[0]->requests.is_broken);
@@ -257,11 +257,11 @@ static void test_who_has_gone_holds_no_port(void **state)
 		assert_int_equal(send(peer_fd, request, sizeof(request), 0), sizeof(request));
 		close(peer_fd);
 		assert_int_equal(bind_port(f->clients[1], listens), -EINPROGRESS);
-		halves_reap(&f->halves);
+		family_reap(&f->family);
 		assert_int_equal(bind_port(f->clients[1], listens), 0);
 		client_end(f->clients[1]);
-		halves_reap(&f->halves);
-		f->clients[1] = client_fixture_connect(&f->halves, 1, NULL);
+		family_reap(&f->family);
+		f->clients[1] = client_fixture_connect(&f->family, 1, NULL);
 	}
 }
 
@@ -269,17 +269,17 @@ static void test_who_has_gone_holds_no_port(void **state)
 static void test_silent_connections_end(void **state)
 {
 	struct fixture *f = *state;
-	struct client_set *set = &f->halves.clients;
+	struct client_set *set = &f->family.clients;
 	int peer_fd;
 
 	set->now_ns = 1000;
 	assert_int_equal(client_next_hello_ns(set), UINT64_MAX);
-	client_fixture_connect(&f->halves, 1, &peer_fd);
+	client_fixture_connect(&f->family, 1, &peer_fd);
 	set->now_ns = client_next_hello_ns(set) - 1;
-	halves_reap(&f->halves);
+	family_reap(&f->family);
 	assert_int_equal(set->client_count, CLIENTS + 1);
 	set->now_ns++;
-	halves_reap(&f->halves);
+	family_reap(&f->family);
 	assert_int_equal(set->client_count, CLIENTS);
 	assert_int_equal(client_next_hello_ns(set), UINT64_MAX);
 	assert_true(is_hung_up(peer_fd));

@@ -36,7 +36,7 @@ uint64_t __wrap_clock_now_ns(void)
 
 /* A server, and admin clients that have said HELLO; at first there is one. */
 struct fixture {
-	struct halves halves;
+	struct family family;
 	int peer_fds[CLIENTS];
 	unsigned client_count;
 };
@@ -72,7 +72,7 @@ static unsigned replies_received(const struct fixture *f, unsigned client)
 
 static unsigned replies_of_a_turn(struct fixture *f)
 {
-	request_turn_run(&f->halves.clients.server);
+	request_turn_run(&f->family.clients.server);
 	return replies_received(f, 0);
 }
 
@@ -85,10 +85,10 @@ static void create_client(struct fixture *f)
 	};
 	const unsigned client = f->client_count++;
 
-	client_fixture_connect(&f->halves, 1, &f->peer_fds[client]);
+	client_fixture_connect(&f->family, 1, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
-		request_turn_run(&f->halves.clients.server);
+		request_turn_run(&f->family.clients.server);
 }
 
 static void ask_much(const struct fixture *f, unsigned client)
@@ -105,7 +105,7 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	halves_init(&f->halves, NULL, NULL);
+	family_init(&f->family, NULL, NULL);
 	request_ns = 0;
 	create_client(f);
 	*state = f;
@@ -130,7 +130,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	wait_for_closing_threads();
 	for (unsigned i = 0; i < f->client_count; i++)
 		close(f->peer_fds[i]);
@@ -162,7 +162,7 @@ static void test_long_requests_of_many(void **state)
 	for (unsigned i = 0; i < 2 * CLIENTS; i++) {
 		unsigned served = 0;
 
-		assert_true(request_turn_run(&f->halves.clients.server));
+		assert_true(request_turn_run(&f->family.clients.server));
 		for (unsigned k = 0; k < CLIENTS; k++) {
 			unsigned received = replies_received(f, k);
 
@@ -180,7 +180,7 @@ static struct client *connect_client(struct fixture *f)
 {
 	const unsigned client = f->client_count++;
 
-	return client_fixture_connect(&f->halves, 1, &f->peer_fds[client]);
+	return client_fixture_connect(&f->family, 1, &f->peer_fds[client]);
 }
 
 /* Sends a request with the descriptor `brought`. */
@@ -250,9 +250,9 @@ static void test_no_descriptor_is_taken(void **state)
 	assert_int_equal(pipe(ends), 0);
 	ask_with_fd(f->peer_fds[0], RNIC_CTL_SHOW, &show, sizeof(show), ends[1]);
 	close(ends[1]);
-	request_turn_run(&f->halves.clients.server);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 0);
+	request_turn_run(&f->family.clients.server);
+	family_reap(&f->family);
+	assert_int_equal(f->family.clients.client_count, 0);
 	/* Nobody has the descriptor any more, once the socket is closed. */
 	end.fd = ends[0];
 	assert_int_equal(poll(&end, 1, -1), 1);
@@ -272,17 +272,17 @@ static void test_an_older_library_hears_why(void **state)
 
 	connect_client(f);
 	ask_with_fd(f->peer_fds[1], RNIC_CTL_HELLO, &hello, sizeof(hello), STDERR_FILENO);
-	request_turn_run(&f->halves.clients.server);
+	request_turn_run(&f->family.clients.server);
 	assert_int_equal(receive_reply(f->peer_fds[1], &fd), -EPROTONOSUPPORT);
 	assert_int_equal(fd, -1);
 	/* The request stays in the socket, which nobody reads again. */
-	halves_reap(&f->halves);
-	assert_false(request_turn_run(&f->halves.clients.server));
-	assert_int_equal(f->halves.clients.client_count, 2);
+	family_reap(&f->family);
+	assert_false(request_turn_run(&f->family.clients.server));
+	assert_int_equal(f->family.clients.client_count, 2);
 	shutdown(f->peer_fds[1], SHUT_RDWR);
-	assert_true(request_turn_run(&f->halves.clients.server));
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 1);
+	assert_true(request_turn_run(&f->family.clients.server));
+	family_reap(&f->family);
+	assert_int_equal(f->family.clients.client_count, 1);
 }
 
 static void test_device_operations_break(void **state)
@@ -291,8 +291,8 @@ static void test_device_operations_break(void **state)
 
 	ask(f->peer_fds[0], RNIC_CTL_ALLOC_PD, "", 0);
 	assert_int_equal(replies_of_a_turn(f), 0);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.clients.client_count, 0);
+	family_reap(&f->family);
+	assert_int_equal(f->family.clients.client_count, 0);
 }
 
 /* Takes all descriptors that are left. Returns their number. */
@@ -332,7 +332,7 @@ static void test_no_descriptor_is_left(void **state)
 {
 	struct rlimit limit, few;
 	struct fixture *f = *state;
-	struct client_set *set = &f->halves.clients;
+	struct client_set *set = &f->family.clients;
 	char folder[] = "/tmp/rnic-ctl-server-XXXXXX";
 	char path[64], reason[SOCKET_PATH_REASON_BYTES];
 	const struct ctl_server_config config = {.path = path, .mode = 0666, .taken_fd = -1};

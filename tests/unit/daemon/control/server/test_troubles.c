@@ -14,7 +14,7 @@
 
 /* The engine's and the session's objects as far as troubles look at them. */
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct client client;
 	struct device_connection connection;
 	struct session session;
@@ -27,23 +27,23 @@ static struct fixture fixture;
 static int set_up(void **state)
 {
 	memset(&fixture, 0, sizeof(fixture));
-	halves_init(&fixture.halves, NULL, NULL);
-	fixture.halves.clients.now_ns = 5;
+	family_init(&fixture.family, NULL, NULL);
+	fixture.family.clients.now_ns = 5;
 	fixture.client = (struct client){
-		.set = &fixture.halves.clients,
+		.set = &fixture.family.clients,
 		.client_id = 3,
 		.pid = 77,
 		.uid = 1000,
-		.device = &fixture.halves.child,
+		.device = &fixture.family.child,
 		.program = "ib_write_bw",
 	};
-	fixture.session.set = &fixture.halves.device.sessions;
+	fixture.session.set = &fixture.family.device.sessions;
 	fixture.session.connection = &fixture.connection;
 	fixture.connection = (struct device_connection){
-		.set = &fixture.halves.device.connections,
+		.set = &fixture.family.device.connections,
 		.client_id = 3,
 	};
-	list_add_tail(&fixture.halves.clients.clients, &fixture.client.node);
+	list_add_tail(&fixture.family.clients.clients, &fixture.client.node);
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
@@ -55,13 +55,13 @@ static int tear_down(void **state)
 {
 	(void)state;
 	list_remove(&fixture.client.node);
-	halves_fini(&fixture.halves);
+	family_fini(&fixture.family);
 	return 0;
 }
 
 static const struct trouble *nth(uint32_t n)
 {
-	return trouble_nth(&fixture.halves.clients.trouble_log, n);
+	return trouble_nth(&fixture.family.clients.trouble_log, n);
 }
 
 static void test_a_queue_pair(void **state)
@@ -71,7 +71,7 @@ static void test_a_queue_pair(void **state)
 	(void)state;
 	assert_null(nth(0));
 	qp->last_error = VERDICT_BAD_QKEY;
-	qp_trouble_note(&fixture.halves.device.sessions, qp);
+	qp_trouble_note(&fixture.family.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234");
 	assert_string_equal(nth(0)->program, "ib_write_bw");
 	assert_int_equal(nth(0)->pid, 77);
@@ -82,7 +82,7 @@ static void test_a_queue_pair(void **state)
 	qp->attributes.dest_qpn = 0x56;
 	qp->attributes.path.dest_gid =
 		(struct rnic_gid){{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}};
-	qp_trouble_note(&fixture.halves.device.sessions, qp);
+	qp_trouble_note(&fixture.family.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234 to 0x000056 of 192.0.2.7");
 	assert_non_null(strstr(nth(0)->reason, "did not answer"));
 	assert_non_null(strstr(nth(1)->reason, "Q_Key"));
@@ -99,7 +99,7 @@ static void test_a_queue_pair_of_nobody(void **state)
 	fixture.qp.user = &target;
 	fixture.qp.xrcd = &xrcd;
 	fixture.qp.last_error = VERDICT_BAD_RKEY;
-	qp_trouble_note(&fixture.halves.device.sessions, &fixture.qp);
+	qp_trouble_note(&fixture.family.device.sessions, &fixture.qp);
 	assert_null(nth(0));
 }
 
@@ -150,8 +150,8 @@ static void test_the_network(void **state)
 	};
 
 	(void)state;
-	fixture.halves.device.ports.udp = &port;
-	device_half_report(&fixture.halves.device);
+	fixture.family.device.ports.udp = &port;
+	device_report(&fixture.family.device);
 	assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 	assert_non_null(
 		strstr(nth(0)->reason, "4164 bytes: Message too long; the path carries less"));
@@ -170,10 +170,10 @@ static void trouble_from_network(const struct rnic_gid *dest, const struct rnic_
 	struct port port = {.report_count = 1};
 
 	port.reports[0] = report;
-	fixture.halves.device.ports.udp = &port;
-	device_half_report(&fixture.halves.device);
+	fixture.family.device.ports.udp = &port;
+	device_report(&fixture.family.device);
 	assert_int_equal(port.report_count, 0);
-	trouble_of_delivery(&fixture.halves.clients, &report);
+	trouble_of_delivery(&fixture.family.clients, &report);
 }
 
 static struct rnic_gid ipv4(uint8_t host)
@@ -195,12 +195,12 @@ static void set_up_peer(void)
 	handle_table_init(&f->client.cm_ids, 8);
 	assert_int_equal(handle_table_add(&f->session.qps, &f->session_qp, &f->session_qp.handle),
 			 0);
-	list_add_tail(&f->halves.device.sessions.sessions, &f->session.node);
-	f->halves.facts.gids = (struct rnic_ctl_gids_reply){
+	list_add_tail(&f->family.device.sessions.sessions, &f->session.node);
+	f->family.facts.gids = (struct rnic_ctl_gids_reply){
 		.count = 1,
 		.entries = {{.gid = ipv4(1)}},
 	};
-	f->halves.device.facts.gids = f->halves.facts.gids;
+	f->family.device.facts.gids = f->family.facts.gids;
 }
 
 static void tear_down_peer(void)
@@ -250,7 +250,7 @@ static void test_what_the_network_says(void **state)
 		assert_false(nth(0)->is_of_all);
 	}
 	/* Nothing of ours goes there. */
-	fixture.halves.clients.now_ns = 6;
+	fixture.family.clients.now_ns = 6;
 	trouble_from_network(&stranger, &stranger, -ECONNREFUSED, 0);
 	assert_int_equal(nth(0)->at_ns, 5);
 	/* Of one kind the latest counts. */
@@ -277,7 +277,7 @@ static void test_what_is_invented(void **state)
 		trouble_from_network(&dest, &from, -error, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX - 1));
 	assert_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
-	fixture.halves.clients.now_ns += UINT64_C(60000000000);
+	fixture.family.clients.now_ns += UINT64_C(60000000000);
 	trouble_from_network(&dest, &from, -100, 0);
 	assert_non_null(nth(TROUBLE_LOG_DELIVERIES_MAX));
 	tear_down_peer();
@@ -286,10 +286,10 @@ static void test_what_is_invented(void **state)
 /* Whether a message about packets to `dest` is noted. */
 static bool is_believed(const struct rnic_gid *dest)
 {
-	const uint32_t before = fixture.halves.clients.trouble_log.count;
+	const uint32_t before = fixture.family.clients.trouble_log.count;
 
 	trouble_from_network(dest, dest, -ECONNREFUSED, 0);
-	return fixture.halves.clients.trouble_log.count > before;
+	return fixture.family.clients.trouble_log.count > before;
 }
 
 /* An address handle and a connection are peers, too. */
@@ -316,7 +316,7 @@ static void test_the_same_again_is_one(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
-		fixture.halves.clients.now_ns = 10 + i;
+		fixture.family.clients.now_ns = 10 + i;
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	assert_int_equal(nth(0)->at_ns, 12);
@@ -328,7 +328,7 @@ static void test_the_same_again_after_others(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 30; i++) {
-		fixture.halves.clients.now_ns = 10 + i;
+		fixture.family.clients.now_ns = 10 + i;
 		fixture.client.pid = (pid_t)(i % 3);
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
@@ -367,7 +367,7 @@ static void test_many_of_one_program(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		fixture.qp.qpn = i;
 		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
-		qp_trouble_note(&fixture.halves.device.sessions, &fixture.qp);
+		qp_trouble_note(&fixture.family.device.sessions, &fixture.qp);
 	}
 	assert_string_equal(nth(0)->subject, "queue pair 0x000063");
 	assert_string_equal(nth(1)->subject, "queue pair 0x000062");

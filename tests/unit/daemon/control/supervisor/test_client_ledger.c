@@ -128,11 +128,11 @@ static void test_an_end_that_finds_no_room(void **state)
 static void test_a_device_that_lets_no_client_go(void **state)
 {
 	struct device_child *process = fixture_serve(FIXTURE_UID);
-	const struct served_client client = held_client_of(HELD_CLIENTS_MAX + 1);
+	const struct served_client client = held_client_of(CLIENT_LEDGER_MAX + 1);
 	int fd;
 
 	(void)state;
-	for (uint32_t i = 1; i <= HELD_CLIENTS_MAX; i++) {
+	for (uint32_t i = 1; i <= CLIENT_LEDGER_MAX; i++) {
 		hand_over(process, i);
 		device_set_end_client(process, i);
 		fixture_expect(RNIC_PROCESS_CLIENT_GONE);
@@ -141,7 +141,7 @@ static void test_a_device_that_lets_no_client_go(void **state)
 	device_set_take_news(&fixture->set);
 	say_gone(77);
 	assert_true(device_set_take_news(&fixture->set));
-	hand_over(process, HELD_CLIENTS_MAX + 1);
+	hand_over(process, CLIENT_LEDGER_MAX + 1);
 	/* The end of the process lets all of them go. */
 	device_child_happen(process, DEVICE_CHILD_HANG_UP, NULL);
 	assert_false(device_set_holds_client(&fixture->set, 1));

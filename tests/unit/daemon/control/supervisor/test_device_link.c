@@ -55,18 +55,18 @@ static void remove_gid(uint32_t index)
 static void test_late_removals(void **state)
 {
 	struct device_child *late, *quick;
-	struct rnic_card *card;
+	struct rnic_stats_page *stats;
 
 	(void)state;
 	late = fixture_serve(FIXTURE_UID);
 	assert_int_equal(device_set_acquire(&fixture->set, FIXTURE_UID + 1, &quick, reason), 0);
 	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), 0);
-	card = mmap(NULL, sizeof(*card), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    fixture->receipt.fds[1], 0);
-	assert_ptr_not_equal(card, MAP_FAILED);
+	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     fixture->receipt.fds[1], 0);
+	assert_ptr_not_equal(stats, MAP_FAILED);
 	fixture_say_ready(0, "");
 	fixture_turn(0);
-	card->magic = RNIC_CARD_MAGIC;
+	stats->magic = RNIC_STATS_MAGIC;
 
 	/* Both lack facts, but no address went. */
 	fixture_turn(60 * FIXTURE_SECOND);
@@ -77,7 +77,7 @@ static void test_late_removals(void **state)
 	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
 	assert_int_equal(late->state, DEVICE_CHILD_SERVING);
 	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
-	card->facts_sequence = 2;
+	stats->facts_sequence = 2;
 	fixture_turn(FIXTURE_SECOND);
 	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
 	assert_int_equal(late->state, DEVICE_CHILD_KILLED);
@@ -88,7 +88,7 @@ static void test_late_removals(void **state)
 	fixture_turn(60 * FIXTURE_SECOND);
 	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
 	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
-	munmap(card, sizeof(*card));
+	munmap(stats, sizeof(*stats));
 }
 
 /* A process may hand in so many packets in a window; what is too much is lost, and counted. */
@@ -153,7 +153,7 @@ static void test_packets_leave_room(void **state)
 #define USE_ROUNDS 1000u
 
 struct user_of_gids {
-	struct rnic_card card;
+	struct rnic_stats_page stats;
 	_Atomic uint64_t asked; /* the sequence of the facts that the process is to apply */
 };
 
@@ -166,15 +166,15 @@ static void *use_gids(void *argument)
 
 		while (user->asked != sequence)
 			sched_yield();
-		atomic_store_explicit(&user->card.gids_used, gid, memory_order_relaxed);
-		atomic_store_explicit(&user->card.facts_sequence, sequence, memory_order_release);
+		atomic_store_explicit(&user->stats.gids_used, gid, memory_order_relaxed);
+		atomic_store_explicit(&user->stats.facts_sequence, sequence, memory_order_release);
 	}
 	return NULL;
 }
 
 static void test_used_gids_stay(void **state)
 {
-	struct user_of_gids user = {.card = {.magic = RNIC_CARD_MAGIC}};
+	struct user_of_gids user = {.stats = {.magic = RNIC_STATS_MAGIC}};
 	struct device_child process = {
 		.state = DEVICE_CHILD_SERVING,
 		.common = &fixture->set.common,
@@ -185,7 +185,7 @@ static void test_used_gids_stay(void **state)
 	pthread_t thread;
 
 	(void)state;
-	card_reader_begin(&process.card, &user.card);
+	stats_reader_begin(&process.stats, &user.stats);
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
 		outbox->known[i] = fixture_gid_of((uint8_t)(i + 1));
 	assert_int_equal(pthread_create(&thread, NULL, use_gids, &user), 0);
@@ -196,7 +196,7 @@ static void test_used_gids_stay(void **state)
 			if (++looks % 16 == 0)
 				sched_yield(); /* there may be one processor */
 			assert_true(device_link_uses_gid(&process, i % RNIC_GIDS_MAX));
-		} while (card_reader_facts_sequence(&process.card) < outbox->sequence);
+		} while (stats_reader_facts_sequence(&process.stats) < outbox->sequence);
 		assert_true(device_link_uses_gid(&process, i % RNIC_GIDS_MAX));
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);

@@ -276,52 +276,52 @@ static void test_gids_move_in_order(void **state)
 	assert_int_equal(process->outbox.sequence, 3);
 }
 
-/* The card is written by the device process, the facts page is not. */
-static void test_cards(void **state)
+/* The statistics page is written by the device process, the facts page is not. */
+static void test_statistics(void **state)
 {
 	struct device_child *process = fixture_acquire();
-	struct card_objects objects;
-	struct rnic_card *card;
+	struct stats_objects objects;
+	struct rnic_stats_page *stats;
 
 	(void)state;
-	card_totals_add(&fixture->set.common.totals, RNIC_CARD_DEVICE, "sent");
+	stats_totals_add(&fixture->set.common.totals, RNIC_STATS_DEVICE, "sent");
 	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), 0);
 	assert_ptr_equal(
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fixture->receipt.fds[0], 0),
 		MAP_FAILED);
 	assert_int_equal(ftruncate(fixture->receipt.fds[0], 0), -1);
 	assert_int_equal(ftruncate(fixture->receipt.fds[1], 0), -1);
-	card = mmap(NULL, sizeof(*card), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    fixture->receipt.fds[1], 0);
-	assert_ptr_not_equal(card, MAP_FAILED);
+	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     fixture->receipt.fds[1], 0);
+	assert_ptr_not_equal(stats, MAP_FAILED);
 	process_receipt_drop(&fixture->receipt);
 	fixture_say_ready(0, "");
 	fixture_turn(0);
 
 	/* The process has not applied the facts, and may use any GID that it knows. */
-	card->magic = RNIC_CARD_MAGIC;
+	stats->magic = RNIC_STATS_MAGIC;
 	assert_true(device_set_uses_gid(&fixture->set, 1));
 	assert_false(device_set_uses_gid(&fixture->set, 2));
-	card->facts_sequence = 1;
+	stats->facts_sequence = 1;
 	assert_false(device_set_uses_gid(&fixture->set, 1));
-	card->gids_used = 1 << 1;
+	stats->gids_used = 1 << 1;
 	assert_true(device_set_uses_gid(&fixture->set, 1));
 
-	card->qp_count = 3;
+	stats->qp_count = 3;
 	objects = device_set_objects(&fixture->set);
 	assert_int_equal(objects.qps, 3);
-	card->counters[0].kind = RNIC_CARD_DEVICE;
-	memcpy(card->counters[0].name, "sent", 5);
-	card->counters[0].value = 41;
-	card->counter_count = 1;
+	stats->counters[0].kind = RNIC_STATS_DEVICE;
+	memcpy(stats->counters[0].name, "sent", 5);
+	stats->counters[0].value = 41;
+	stats->counter_count = 1;
 	assert_int_equal(device_set_totals(&fixture->set)->entries[0].value, 41);
-	card->counters[0].value = 42;
+	stats->counters[0].value = 42;
 	kill(fixture->pids[0], SIGKILL);
 	fixture_await(process, DEVICE_CHILD_DEAD);
 	assert_int_equal(device_set_totals(&fixture->set)->entries[0].value, 42);
 	objects = device_set_objects(&fixture->set);
 	assert_int_equal(objects.qps, 0);
-	munmap(card, sizeof(*card));
+	munmap(stats, sizeof(*stats));
 }
 
 static void test_users(void **state)
@@ -451,21 +451,21 @@ static void test_packets_and_troubles(void **state)
 	struct {
 		struct rnic_process_packet packet;
 		uint8_t datagram[12];
-	} stray = {.packet = {.datagram_bytes = 12, .source_port = 61000}};
+	} sent = {.packet = {.datagram_bytes = 12, .source_port = 61000}};
 	struct rnic_process_trouble trouble = {.client_id = 3, .reason = "\x1b[31mred"};
 
 	(void)state;
 	fixture_serve(FIXTURE_UID);
-	fixture_say(RNIC_PROCESS_PACKET, &stray, sizeof(stray.packet) + 12);
+	fixture_say(RNIC_PROCESS_PACKET, &sent, sizeof(sent.packet) + 12);
 	fixture_say(RNIC_PROCESS_TROUBLE, &trouble, sizeof(trouble));
 	fixture_turn(0);
 	assert_int_equal(fixture->packet_count, 1);
 	assert_int_equal(fixture->packet.source_port, 61000);
 	assert_int_equal(fixture->trouble_count, 1);
 	assert_string_equal(fixture->trouble.reason, "?[31mred");
-	device_set_pass_packet(&fixture->set, RNIC_LANE_FIRST, &stray.packet, stray.datagram);
+	device_set_pass_packet(&fixture->set, RNIC_LANE_FIRST, &sent.packet, sent.datagram);
 	fixture_expect(RNIC_PROCESS_PACKET);
-	device_set_pass_packet(&fixture->set, RNIC_LANE_LAST, &stray.packet, stray.datagram);
+	device_set_pass_packet(&fixture->set, RNIC_LANE_LAST, &sent.packet, sent.datagram);
 	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), -EAGAIN);
 }
 
@@ -635,15 +635,15 @@ static size_t make_message(const struct device_child *process, uint8_t *bytes)
 static void ask_for_rows(struct device_child *process)
 {
 	static uint32_t request_id;
-	struct rows_slot *rows = &process->rows;
+	struct pending_query *rows = &process->rows;
 
-	if (rows->state == ROWS_SLOT_ANSWERED) {
+	if (rows->state == PENDING_QUERY_ANSWERED) {
 		assert_int_equal(rows->head.kind, RNIC_SHOW_QPS);
-		rows_slot_clear(rows);
+		pending_query_clear(rows);
 	}
-	if (rows->state == ROWS_SLOT_FREE)
-		rows_slot_ask(rows, 1, ++request_id, RNIC_SHOW_QPS, 0,
-			      fixture->now_ns + FIXTURE_SECOND);
+	if (rows->state == PENDING_QUERY_FREE)
+		pending_query_ask(rows, 1, ++request_id, RNIC_SHOW_QPS, 0,
+				  fixture->now_ns + FIXTURE_SECOND);
 }
 
 /* The process serves, is heard, and gets the answer that is for it and nothing else. */
@@ -780,7 +780,7 @@ int main(void)
 		TEST(test_silence_at_start),
 		TEST(test_a_stopped_device),
 		TEST(test_gids_move_in_order),
-		TEST(test_cards),
+		TEST(test_statistics),
 		TEST(test_users),
 		TEST(test_one_lane),
 		TEST(test_idle_end),

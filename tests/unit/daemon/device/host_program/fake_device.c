@@ -5,112 +5,112 @@
 #include "daemon/device/link/link_client.h"
 #include "daemon/device/link/stats_writer.h"
 
-struct fake_device_half fake_device_half;
+struct fake_device fake_device;
 
-bool device_half_turn(struct device_half *half, uint64_t now_ns)
+bool device_turn(struct device *device, uint64_t now_ns)
 {
-	(void)half;
+	(void)device;
 	(void)now_ns;
-	fake_device_half.turns++;
-	if (fake_device_half.in_turn != NULL)
-		fake_device_half.in_turn();
-	fake_device_half.received += fake_device_half.arrivals;
-	if (fake_device_half.later_deadline_ns != 0)
-		fake_device_half.next_deadline_ns = fake_device_half.later_deadline_ns;
+	fake_device.turns++;
+	if (fake_device.in_turn != NULL)
+		fake_device.in_turn();
+	fake_device.received += fake_device.arrivals;
+	if (fake_device.later_deadline_ns != 0)
+		fake_device.next_deadline_ns = fake_device.later_deadline_ns;
 	return false;
 }
 
-bool device_half_turn_to_send(struct device_half *half, uint64_t now_ns)
+bool device_turn_to_send(struct device *device, uint64_t now_ns)
 {
-	(void)half;
+	(void)device;
 	(void)now_ns;
-	fake_device_half.turns_to_send++;
+	fake_device.turns_to_send++;
 	return false;
 }
 
-uint64_t device_half_next_deadline_ns(const struct device_half *half)
+uint64_t device_next_deadline_ns(const struct device *device)
 {
-	(void)half;
-	return fake_device_half.next_deadline_ns;
+	(void)device;
+	return fake_device.next_deadline_ns;
 }
 
-uint64_t device_half_received_datagrams(const struct device_half *half)
+uint64_t device_received_datagrams(const struct device *device)
 {
-	(void)half;
-	return fake_device_half.received;
+	(void)device;
+	return fake_device.received;
 }
 
-bool device_half_has_work(const struct device_half *half)
+bool device_has_work(const struct device *device)
 {
-	(void)half;
-	return fake_device_half.has_work;
+	(void)device;
+	return fake_device.has_work;
 }
 
-bool device_half_has_resumes(const struct device_half *half)
+bool device_has_resumes(const struct device *device)
 {
-	(void)half;
+	(void)device;
 	return false;
 }
 
-bool device_half_prepare_sleep(struct device_half *half)
+bool device_prepare_sleep(struct device *device)
 {
-	(void)half;
+	(void)device;
 	return true;
 }
 
-void device_half_end_waits(struct device_half *half)
+void device_end_waits(struct device *device)
 {
-	(void)half;
-	fake_device_half.ended_waits++;
+	(void)device;
+	fake_device.ended_waits++;
 }
 
-void device_half_note_sleep(struct device_half *half)
+void device_note_sleep(struct device *device)
 {
-	(void)half;
+	(void)device;
 }
 
-void device_half_withdraw_sleep(struct device_half *half)
+void device_withdraw_sleep(struct device *device)
 {
-	(void)half;
+	(void)device;
 }
 
-void device_half_wake_clients(struct device_half *half)
+void device_wake_clients(struct device *device)
 {
-	(void)half;
+	(void)device;
 }
 
-void device_half_note_requests(struct device_half *half)
+void device_note_requests(struct device *device)
 {
-	(void)half;
+	(void)device;
 }
 
-bool device_half_serve(struct device_half *half)
+bool device_serve(struct device *device)
 {
-	(void)half;
+	(void)device;
 	return false;
 }
 
-bool device_half_poll(struct device_half *half)
+bool device_poll(struct device *device)
 {
-	(void)half;
+	(void)device;
 	return false;
 }
 
-void device_half_report(struct device_half *half)
+void device_report(struct device *device)
 {
-	(void)half;
+	(void)device;
 }
 
-void device_half_end_client(struct device_half *half, uint32_t client_id)
+void device_end_client(struct device *device, uint32_t client_id)
 {
-	(void)half;
+	(void)device;
 	(void)client_id;
 }
 
-int device_half_set_gid(struct device_half *half, uint32_t index, const struct rnic_gid *gid,
-			const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
+int device_set_gid(struct device *device, uint32_t index, const struct rnic_gid *gid,
+		   const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
-	(void)half;
+	(void)device;
 	(void)index;
 	(void)gid;
 	(void)sockets;
@@ -120,30 +120,29 @@ int device_half_set_gid(struct device_half *half, uint32_t index, const struct r
 
 /* --- the process around it -------------------------------------------------------------------- */
 
-void card_writer_refresh(struct card_writer *writer, const struct device_half *half,
-			 uint64_t now_ns)
+void stats_writer_refresh(struct stats_writer *writer, const struct device *device, uint64_t now_ns)
 {
 	(void)writer;
-	(void)half;
+	(void)device;
 	(void)now_ns;
 }
 
-void card_writer_refresh_if_due(struct card_writer *writer, const struct device_half *half,
-				uint64_t now_ns)
+void stats_writer_refresh_if_due(struct stats_writer *writer, const struct device *device,
+				 uint64_t now_ns)
 {
 	(void)writer;
-	(void)half;
-	if (fake_device_half.card_due_ns == 0 || now_ns < fake_device_half.card_due_ns)
+	(void)device;
+	if (fake_device.stats_due_ns == 0 || now_ns < fake_device.stats_due_ns)
 		return;
-	fake_device_half.card_due_ns = 0;
-	fake_device_half.card_refreshes++;
+	fake_device.stats_due_ns = 0;
+	fake_device.stats_refreshes++;
 }
 
-uint64_t card_writer_due_ns(const struct card_writer *writer, uint64_t active_ns)
+uint64_t stats_writer_due_ns(const struct stats_writer *writer, uint64_t active_ns)
 {
 	(void)writer;
 	(void)active_ns;
-	return fake_device_half.card_due_ns != 0 ? fake_device_half.card_due_ns : UINT64_MAX;
+	return fake_device.stats_due_ns != 0 ? fake_device.stats_due_ns : UINT64_MAX;
 }
 
 bool link_client_poll(struct link_client *link)

@@ -23,7 +23,7 @@ static int set_up(void **state)
 	static struct rnic_direct device;
 
 	memset(&device, 0, sizeof(device));
-	fake_device_half = (struct fake_device_half){.next_deadline_ns = UINT64_MAX};
+	fake_device = (struct fake_device){.next_deadline_ns = UINT64_MAX};
 	clock_ns = RNIC_NS_PER_SECOND;
 	pthread_mutex_init(&device.lock, NULL);
 	assert_int_equal(wake_timer_open(&device.timer), 0);
@@ -37,122 +37,122 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	close(device->epoll_fd);
-	close(device->timer.fd);
-	close(device->lease_timer.fd);
-	pthread_mutex_destroy(&device->lock);
+	close(direct->epoll_fd);
+	close(direct->timer.fd);
+	close(direct->lease_timer.fd);
+	pthread_mutex_destroy(&direct->lock);
 	return 0;
 }
 
 /* The first post has its turn at once, the second one waits. */
-static void post_two(struct rnic_direct *device)
+static void post_two(struct rnic_direct *direct)
 {
-	direct_device_turn(device, 0);
-	direct_device_turn(device, 0);
-	assert_int_equal(device->posts, 1);
+	direct_device_turn(direct, 0);
+	direct_device_turn(direct, 0);
+	assert_int_equal(direct->posts, 1);
 }
 
-static void post_and_poll(struct rnic_direct *device, unsigned times)
+static void post_and_poll(struct rnic_direct *direct, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++) {
-		post_two(device);
-		direct_device_poll(device);
-		assert_int_equal(device->posts, 0);
+		post_two(direct);
+		direct_device_poll(direct);
+		assert_int_equal(direct->posts, 0);
 		clock_ns += RNIC_NS_PER_MS;
 	}
 }
 
 static void a_deferred_post_is_due_soon(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_two(device);
-	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
-	assert_true(device->lease_timer.armed_ns <= device->due_ns);
+	post_two(direct);
+	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
+	assert_true(direct->lease_timer.armed_ns <= direct->due_ns);
 }
 
 /* So the device's thread need not wake for them. */
 static void a_post_behind_others_gives_them_their_turn(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 	const uint64_t step_ns = 2 * RNIC_NS_PER_US;
 
-	post_two(device);
+	post_two(direct);
 	for (uint64_t i = 0; i < DIRECT_POST_NS / 2 / step_ns; i++) {
 		clock_ns += step_ns;
-		direct_device_turn(device, 0);
+		direct_device_turn(direct, 0);
 	}
-	assert_true(device->posts > 0);
+	assert_true(direct->posts > 0);
 	clock_ns += step_ns;
-	direct_device_turn(device, 0);
-	assert_int_equal(device->posts, 0);
-	assert_int_equal(device->punctual, 0);
+	direct_device_turn(direct, 0);
+	assert_int_equal(direct->posts, 0);
+	assert_int_equal(direct->punctual, 0);
 }
 
 static void a_program_that_comes_back_may_come_later(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_and_poll(device, DIRECT_PUNCTUAL);
-	post_two(device);
-	assert_int_equal(device->due_ns, clock_ns + DIRECT_LEASE_NS);
-	assert_true(device->lease_timer.armed_ns <= device->due_ns);
+	post_and_poll(direct, DIRECT_PUNCTUAL);
+	post_two(direct);
+	assert_int_equal(direct->due_ns, clock_ns + DIRECT_LEASE_NS);
+	assert_true(direct->lease_timer.armed_ns <= direct->due_ns);
 }
 
-static void post_and_be_late(struct rnic_direct *device)
+static void post_and_be_late(struct rnic_direct *direct)
 {
-	post_two(device);
-	clock_ns = device->due_ns;
-	direct_device_poll(device);
+	post_two(direct);
+	clock_ns = direct->due_ns;
+	direct_device_poll(direct);
 	clock_ns += RNIC_NS_PER_MS;
 }
 
 static void a_program_may_be_late_now_and_then(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_and_poll(device, DIRECT_PUNCTUAL_MAX);
-	post_and_be_late(device);
-	post_two(device);
-	assert_int_equal(device->due_ns, clock_ns + DIRECT_LEASE_NS);
+	post_and_poll(direct, DIRECT_PUNCTUAL_MAX);
+	post_and_be_late(direct);
+	post_two(direct);
+	assert_int_equal(direct->due_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
 static void a_program_that_is_late_again_begins_anew(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_and_poll(device, DIRECT_PUNCTUAL);
-	post_and_be_late(device);
-	post_and_be_late(device);
-	post_and_poll(device, DIRECT_PUNCTUAL - DIRECT_PUNCTUAL / 4 - 1);
-	post_two(device);
-	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
+	post_and_poll(direct, DIRECT_PUNCTUAL);
+	post_and_be_late(direct);
+	post_and_be_late(direct);
+	post_and_poll(direct, DIRECT_PUNCTUAL - DIRECT_PUNCTUAL / 4 - 1);
+	post_two(direct);
+	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
 }
 
 /* Without a lease the device's thread keeps watch, and is awake soon in any case. */
 static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_and_poll(device, DIRECT_PUNCTUAL);
-	device->is_watching = true;
-	post_two(device);
-	assert_int_equal(device->due_ns, clock_ns + DIRECT_POST_NS);
+	post_and_poll(direct, DIRECT_PUNCTUAL);
+	direct->is_watching = true;
+	post_two(direct);
+	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
 }
 
 /* A thread that is awake looks at all deadlines before its next sleep. */
 static void only_a_sleeping_thread_needs_the_timer(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->is_leased = false;
-	post_two(device);
-	assert_int_equal(device->timer.armed_ns, UINT64_MAX);
-	device->sleepers = 1;
-	direct_arm(device, clock_ns);
-	assert_int_equal(device->timer.armed_ns, device->due_ns);
+	direct->is_leased = false;
+	post_two(direct);
+	assert_int_equal(direct->timer.armed_ns, UINT64_MAX);
+	direct->sleepers = 1;
+	direct_arm(direct, clock_ns);
+	assert_int_equal(direct->timer.armed_ns, direct->due_ns);
 }
 
 static void move_much(void)
@@ -163,78 +163,78 @@ static void move_much(void)
 /* Otherwise the device's thread would be woken in each turn. */
 static void a_lease_outlives_a_long_turn(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	fake_device_half.has_work = true;
-	fake_device_half.in_turn = move_much;
-	direct_device_poll(device);
-	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
+	fake_device.has_work = true;
+	fake_device.in_turn = move_much;
+	direct_device_poll(direct);
+	assert_int_equal(direct->lease_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
 /* --- arrivals --------------------------------------------------------------------------------- */
 
 static void an_answer_is_sent_without_a_look_for_arrivals(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	direct_device_poll(device);
+	direct_device_poll(direct);
 	clock_ns += RNIC_NS_PER_US;
-	direct_device_turn(device, 0);
-	assert_int_equal(fake_device_half.turns, 1);
-	assert_int_equal(fake_device_half.turns_to_send, 1);
+	direct_device_turn(direct, 0);
+	assert_int_equal(fake_device.turns, 1);
+	assert_int_equal(fake_device.turns_to_send, 1);
 }
 
 /* A program that posts and does not poll yet has its completions and acknowledgements in time. */
 static void a_program_that_only_posts_receives(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
 	for (unsigned i = 0; i < 100; i++) {
 		clock_ns += RNIC_NS_PER_US;
-		direct_device_turn(device, RNIC_DIRECT_POST_WAKES);
+		direct_device_turn(direct, RNIC_DIRECT_POST_WAKES);
 	}
-	assert_true(fake_device_half.turns >= 100 / 5);
+	assert_true(fake_device.turns >= 100 / 5);
 }
 
 /* --- the sleep of the device's thread on the lease -------------------------------------------- */
 
 static void the_thread_looks_after_a_program_that_has_polled_briefly(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->renewals = DIRECT_RENEWALS - 1;
-	direct_device_poll(device);
-	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
+	direct->renewals = DIRECT_RENEWALS - 1;
+	direct_device_poll(direct);
+	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
 	clock_ns += DIRECT_LEASE_NS * 3 / 4;
-	direct_device_poll(device);
-	assert_true(device->lease_timer.armed_ns < device->lease_ns);
+	direct_device_poll(direct);
+	assert_true(direct->lease_timer.armed_ns < direct->lease_ns);
 }
 
 /* As if the program had polled in time through many leases. */
-static void poll_for_long(struct rnic_direct *device)
+static void poll_for_long(struct rnic_direct *direct)
 {
-	direct_device_poll(device);
-	device->renewals = 10 * DIRECT_RENEWALS;
-	device->lease_timer.armed_ns = UINT64_MAX;
-	direct_device_poll(device);
+	direct_device_poll(direct);
+	direct->renewals = 10 * DIRECT_RENEWALS;
+	direct->lease_timer.armed_ns = UINT64_MAX;
+	direct_device_poll(direct);
 }
 
 /* Each setting of the timer may cost as much as several turns. */
 static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 	const uint64_t until_ns = clock_ns + 10 * DIRECT_LONG_SLEEP_NS;
 	unsigned settings = 0;
 
-	poll_for_long(device);
+	poll_for_long(direct);
 	while (clock_ns < until_ns) {
-		const uint64_t before_ns = device->lease_timer.armed_ns;
+		const uint64_t before_ns = direct->lease_timer.armed_ns;
 
-		direct_device_poll(device);
-		settings += device->lease_timer.armed_ns != before_ns;
-		assert_true(device->lease_timer.armed_ns > device->lease_ns);
-		assert_true(device->lease_timer.armed_ns <=
-			    device->lease_ns + DIRECT_LONG_SLEEP_NS);
+		direct_device_poll(direct);
+		settings += direct->lease_timer.armed_ns != before_ns;
+		assert_true(direct->lease_timer.armed_ns > direct->lease_ns);
+		assert_true(direct->lease_timer.armed_ns <=
+			    direct->lease_ns + DIRECT_LONG_SLEEP_NS);
 		clock_ns += 10 * RNIC_NS_PER_US;
 	}
 	assert_in_range(settings, 10, 21);
@@ -243,130 +243,130 @@ static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
 /* A program that comes back each millisecond leaves the peers waiting as long. */
 static void a_program_that_comes_late_gets_no_long_sleep(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	poll_for_long(device);
-	assert_true(device->lease_timer.armed_ns > clock_ns + DIRECT_LEASE_NS);
+	poll_for_long(direct);
+	assert_true(direct->lease_timer.armed_ns > clock_ns + DIRECT_LEASE_NS);
 	for (unsigned i = 0; i < 4; i++) {
 		clock_ns += RNIC_NS_PER_MS;
-		direct_device_poll(device);
+		direct_device_poll(direct);
 	}
-	assert_true(device->lease_timer.armed_ns <= device->lease_ns);
+	assert_true(direct->lease_timer.armed_ns <= direct->lease_ns);
 }
 
 /* Of a program that does not always come back in time, a post must not wait for the long sleep. */
 static void a_deferred_post_ends_the_long_sleep(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	poll_for_long(device);
-	assert_true(device->lease_timer.armed_ns > clock_ns + DIRECT_LONG_SLEEP_NS);
-	post_two(device);
-	assert_int_equal(device->lease_timer.armed_ns, clock_ns + DIRECT_POST_NS);
+	poll_for_long(direct);
+	assert_true(direct->lease_timer.armed_ns > clock_ns + DIRECT_LONG_SLEEP_NS);
+	post_two(direct);
+	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + DIRECT_POST_NS);
 }
 
 /* --- a watch of the device's thread ----------------------------------------------------------- */
 
 /* So many turns of a program that polls, each of which meets an arrival. */
-static void poll_with_arrivals(struct rnic_direct *device, unsigned times)
+static void poll_with_arrivals(struct rnic_direct *direct, unsigned times)
 {
-	fake_device_half.arrivals = 1;
+	fake_device.arrivals = 1;
 	for (unsigned i = 0; i < times; i++) {
 		clock_ns += RNIC_NS_PER_US;
-		direct_device_poll(device);
+		direct_device_poll(direct);
 	}
 }
 
 /* A datagram comes long after the program has polled, and the device's thread receives it. */
-static void miss_an_arrival(struct rnic_direct *device)
+static void miss_an_arrival(struct rnic_direct *direct)
 {
 	clock_ns += RNIC_NS_PER_MS;
-	direct_note_arrival_in_watch(device, clock_ns);
+	direct_note_arrival_in_watch(direct, clock_ns);
 }
 
 static void a_watch_ends_where_the_program_polls(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->is_watching = true;
-	poll_with_arrivals(device, 15);
-	assert_true(device->is_watching);
-	poll_with_arrivals(device, 1);
-	assert_false(device->is_watching);
-	assert_int_equal(device->lease_ns, clock_ns + DIRECT_LEASE_NS);
+	direct->is_watching = true;
+	poll_with_arrivals(direct, 15);
+	assert_true(direct->is_watching);
+	poll_with_arrivals(direct, 1);
+	assert_false(direct->is_watching);
+	assert_int_equal(direct->lease_ns, clock_ns + DIRECT_LEASE_NS);
 }
 
 /* The thread is faster now and then, but the program would have received. */
 static void what_the_thread_takes_from_a_polling_program_counts(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->is_watching = true;
-	fake_device_half.arrivals = 0;
+	direct->is_watching = true;
+	fake_device.arrivals = 0;
 	for (unsigned i = 0; i < 16; i++) {
 		clock_ns += RNIC_NS_PER_US;
-		direct_device_poll(device);
-		direct_note_arrival_in_watch(device, clock_ns);
+		direct_device_poll(direct);
+		direct_note_arrival_in_watch(direct, clock_ns);
 	}
-	assert_false(device->is_watching);
+	assert_false(direct->is_watching);
 }
 
 /* A program with many completions takes long turns. */
 static void a_busy_program_is_there(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->is_watching = true;
-	fake_device_half.has_work = true;
-	fake_device_half.in_turn = move_much;
+	direct->is_watching = true;
+	fake_device.has_work = true;
+	fake_device.in_turn = move_much;
 	for (unsigned i = 0; i < 8; i++) {
-		direct_device_poll(device);
-		direct_note_arrival_in_watch(device, clock_ns);
+		direct_device_poll(direct);
+		direct_note_arrival_in_watch(direct, clock_ns);
 	}
-	assert_int_equal(device->takes, 8);
-	miss_an_arrival(device);
-	assert_int_equal(device->takes, 4);
+	assert_int_equal(direct->takes, 8);
+	miss_an_arrival(direct);
+	assert_int_equal(direct->takes, 4);
 }
 
 static void a_watch_lasts_where_every_other_arrival_is_missed(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	device->is_watching = true;
+	direct->is_watching = true;
 	for (unsigned i = 0; i < 100; i++) {
-		poll_with_arrivals(device, 1);
-		miss_an_arrival(device);
+		poll_with_arrivals(direct, 1);
+		miss_an_arrival(direct);
 	}
-	assert_true(device->is_watching);
-	poll_with_arrivals(device, 14);
-	miss_an_arrival(device);
-	assert_true(device->is_watching);
-	poll_with_arrivals(device, 16);
-	assert_false(device->is_watching);
+	assert_true(direct->is_watching);
+	poll_with_arrivals(direct, 14);
+	miss_an_arrival(direct);
+	assert_true(direct->is_watching);
+	poll_with_arrivals(direct, 16);
+	assert_false(direct->is_watching);
 }
 
 /* --- the program's exit ----------------------------------------------------------------------- */
 
 static void an_exit_sends_what_waits(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	post_two(device);
-	direct_device_end_waits(device);
-	assert_int_equal(device->posts, 0);
-	assert_int_equal(fake_device_half.ended_waits, 1);
+	post_two(direct);
+	direct_device_end_waits(direct);
+	assert_int_equal(direct->posts, 0);
+	assert_int_equal(fake_device.ended_waits, 1);
 }
 
 /* The program exits from a signal handler, in the midst of a turn. */
 static void an_exit_within_a_turn_sends_nothing(void **state)
 {
-	struct rnic_direct *device = *state;
+	struct rnic_direct *direct = *state;
 
-	pthread_mutex_lock(&device->lock);
-	direct_device_end_waits(device);
-	pthread_mutex_unlock(&device->lock);
-	assert_int_equal(fake_device_half.turns, 0);
-	assert_int_equal(fake_device_half.ended_waits, 0);
+	pthread_mutex_lock(&direct->lock);
+	direct_device_end_waits(direct);
+	pthread_mutex_unlock(&direct->lock);
+	assert_int_equal(fake_device.turns, 0);
+	assert_int_equal(fake_device.ended_waits, 0);
 }
 
 int main(void)

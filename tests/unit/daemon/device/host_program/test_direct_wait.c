@@ -54,17 +54,17 @@ static void channel_signal(const struct channel *channel)
 static int set_up(void **state)
 {
 	static struct fixture fixture;
-	struct rnic_direct *device = &fixture.device;
+	struct rnic_direct *direct = &fixture.device;
 
 	memset(&fixture, 0, sizeof(fixture));
-	fake_device_half = (struct fake_device_half){.next_deadline_ns = UINT64_MAX};
-	pthread_mutex_init(&device->lock, NULL);
-	assert_int_equal(wake_timer_open(&device->timer), 0);
-	assert_int_equal(wake_timer_open(&device->lease_timer), 0);
-	device->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	device->is_open = true;
-	device->sleepers = 1;
-	device->waited_ns = FAR_NS;
+	fake_device = (struct fake_device){.next_deadline_ns = UINT64_MAX};
+	pthread_mutex_init(&direct->lock, NULL);
+	assert_int_equal(wake_timer_open(&direct->timer), 0);
+	assert_int_equal(wake_timer_open(&direct->lease_timer), 0);
+	direct->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	direct->is_open = true;
+	direct->sleepers = 1;
+	direct->waited_ns = FAR_NS;
 	channel_open(&fixture.first);
 	channel_open(&fixture.second);
 	*state = &fixture;
@@ -72,13 +72,13 @@ static int set_up(void **state)
 }
 
 /* How many threads count as asleep beside that of the device. */
-static uint32_t sleeping_waiters(struct rnic_direct *device)
+static uint32_t sleeping_waiters(struct rnic_direct *direct)
 {
 	uint32_t count;
 
-	pthread_mutex_lock(&device->lock);
-	count = device->sleepers - 1;
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_lock(&direct->lock);
+	count = direct->sleepers - 1;
+	pthread_mutex_unlock(&direct->lock);
 	return count;
 }
 
@@ -102,8 +102,8 @@ static int tear_down(void **state)
 /* The next turn meets what must be sent again then. */
 static uint64_t a_turn_leaves_a_deadline(void)
 {
-	fake_device_half.later_deadline_ns = clock_now_ns() + FAR_NS;
-	return fake_device_half.later_deadline_ns;
+	fake_device.later_deadline_ns = clock_now_ns() + FAR_NS;
+	return fake_device.later_deadline_ns;
 }
 
 /* The device's thread sleeps on the descriptors, without a deadline so far. */
@@ -136,7 +136,7 @@ static void a_wait_that_ends_at_once_takes_no_turn(void **state)
 
 	channel_signal(&f->first);
 	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
-	assert_int_equal(fake_device_half.turns, 0);
+	assert_int_equal(fake_device.turns, 0);
 }
 
 static void a_wait_beside_another_arms_the_timer(void **state)
@@ -154,7 +154,7 @@ static void a_wait_beside_another_arms_the_timer(void **state)
 /* --- leases ----------------------------------------------------------------------------------- */
 
 struct waiter {
-	struct rnic_direct *device;
+	struct rnic_direct *direct;
 	struct channel *channel;
 	pthread_t thread;
 	int result;
@@ -164,17 +164,17 @@ static void *wait_for_channel(void *argument)
 {
 	struct waiter *waiter = argument;
 
-	waiter->result = direct_device_await(waiter->device, waiter->channel->read_fd);
+	waiter->result = direct_device_await(waiter->direct, waiter->channel->read_fd);
 	return NULL;
 }
 
-static bool has_waiters(struct rnic_direct *device, uint32_t bystanders)
+static bool has_waiters(struct rnic_direct *direct, uint32_t bystanders)
 {
 	bool has;
 
-	direct_take_lock(device);
-	has = device->has_waiter && device->bystanders == bystanders;
-	pthread_mutex_unlock(&device->lock);
+	direct_take_lock(direct);
+	has = direct->has_waiter && direct->bystanders == bystanders;
+	pthread_mutex_unlock(&direct->lock);
 	return has;
 }
 
@@ -182,7 +182,7 @@ static bool has_waiters(struct rnic_direct *device, uint32_t bystanders)
 static void waiter_start(struct waiter *waiter, struct fixture *f, struct channel *channel,
 			 uint32_t bystanders)
 {
-	*waiter = (struct waiter){.device = &f->device, .channel = channel, .result = -1};
+	*waiter = (struct waiter){.direct = &f->device, .channel = channel, .result = -1};
 	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_channel, waiter), 0);
 	while (!has_waiters(&f->device, bystanders))
 		sched_yield();
@@ -199,39 +199,39 @@ static void waiter_finish(struct waiter *waiter)
 static void beside_a_second_waiter_there_is_no_lease(void **state)
 {
 	struct fixture *f = *state;
-	struct rnic_direct *device = &f->device;
+	struct rnic_direct *direct = &f->device;
 	struct waiter first, second;
 	uint64_t before_ns;
 
-	device->is_leased = true;
-	device->lease_timer.armed_ns = UINT64_MAX;
-	device->renewals = DIRECT_RENEWALS;
+	direct->is_leased = true;
+	direct->lease_timer.armed_ns = UINT64_MAX;
+	direct->renewals = DIRECT_RENEWALS;
 	waiter_start(&first, f, &f->first, 0);
 	waiter_start(&second, f, &f->second, 1);
 	waiter_finish(&first);
-	assert_true(device->lease_ns <= clock_now_ns());
-	assert_true(device->lease_timer.armed_ns <= clock_now_ns());
-	direct_device_poll(device);
-	assert_true(device->lease_ns <= clock_now_ns());
+	assert_true(direct->lease_ns <= clock_now_ns());
+	assert_true(direct->lease_timer.armed_ns <= clock_now_ns());
+	direct_device_poll(direct);
+	assert_true(direct->lease_ns <= clock_now_ns());
 	waiter_finish(&second);
 	before_ns = clock_now_ns();
-	direct_device_poll(device);
-	assert_true(device->lease_ns >= before_ns + DIRECT_LEASE_NS);
+	direct_device_poll(direct);
+	assert_true(direct->lease_ns >= before_ns + DIRECT_LEASE_NS);
 }
 
 /* The waiter takes the turns, so no lease puts off what is due. */
 static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
 {
 	struct fixture *f = *state;
-	struct rnic_direct *device = &f->device;
+	struct rnic_direct *direct = &f->device;
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 	struct waiter waiter;
 
-	device->lease_ns = deadline_ns + FAR_NS;
+	direct->lease_ns = deadline_ns + FAR_NS;
 	waiter_start(&waiter, f, &f->first, 0);
-	assert_true(device->timer.armed_ns <= deadline_ns);
-	direct_device_poll(device);
-	assert_true(device->lease_ns <= clock_now_ns());
+	assert_true(direct->timer.armed_ns <= deadline_ns);
+	direct_device_poll(direct);
+	assert_true(direct->lease_ns <= clock_now_ns());
 	waiter_finish(&waiter);
 }
 
@@ -320,7 +320,7 @@ static void *wait_with_handlers(void *argument)
 	struct waiter *waiter = argument;
 	struct pollfd first = {.fd = waiter->channel->read_fd, .events = POLLIN};
 
-	waiter->result = direct_device_wait(waiter->device, &first, 1, UINT64_MAX, true);
+	waiter->result = direct_device_wait(waiter->direct, &first, 1, UINT64_MAX, true);
 	return NULL;
 }
 
@@ -328,10 +328,10 @@ static void *wait_with_handlers(void *argument)
 static void a_waiter_cancelled_while_it_looks_has_not_counted(void **state)
 {
 	struct fixture *f = *state;
-	struct waiter waiter = {.device = &f->device, .channel = &f->first};
+	struct waiter waiter = {.direct = &f->device, .channel = &f->first};
 
 	skip_if_nobody_may_be_cancelled();
-	fake_device_half.has_work = true;
+	fake_device.has_work = true;
 	assert_int_equal(pthread_create(&waiter.thread, NULL, wait_with_handlers, &waiter), 0);
 	while (!has_waiters(&f->device, 0))
 		sched_yield();
@@ -348,18 +348,18 @@ static void after_a_long_wait_a_thread_sleeps_at_once(void **state)
 	struct waiter waiter;
 
 	waiter_start(&waiter, f, &f->first, 0);
-	assert_int_equal(fake_device_half.turns, 1);
+	assert_int_equal(fake_device.turns, 1);
 	waiter_finish(&waiter);
 }
 
 /* Before it sleeps, a thread arms the timer for the deadline. */
-static bool is_asleep(struct rnic_direct *device)
+static bool is_asleep(struct rnic_direct *direct)
 {
 	bool is;
 
-	pthread_mutex_lock(&device->lock);
-	is = device->timer.armed_ns != UINT64_MAX;
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_lock(&direct->lock);
+	is = direct->timer.armed_ns != UINT64_MAX;
+	pthread_mutex_unlock(&direct->lock);
 	return is;
 }
 
@@ -374,7 +374,7 @@ static void after_a_short_wait_a_thread_polls_first(void **state)
 	waiter_start(&waiter, f, &f->first, 0);
 	while (!is_asleep(&f->device))
 		sched_yield();
-	assert_true(fake_device_half.turns > 1);
+	assert_true(fake_device.turns > 1);
 	waiter_finish(&waiter);
 	assert_true(f->device.waited_ns >= DIRECT_WAIT_SPIN_NS);
 }
@@ -401,7 +401,7 @@ static void a_wait_says_which_descriptor_is_ready(void **state)
 	assert_int_equal(wait_for_either(f, either, -1), 1);
 	assert_int_equal(either[0].revents, 0);
 	assert_int_equal(either[1].revents, POLLIN);
-	assert_int_equal(fake_device_half.turns, 0);
+	assert_int_equal(fake_device.turns, 0);
 }
 
 static void *signal_once_asleep(void *argument)
@@ -426,7 +426,7 @@ static void a_wait_that_sleeps_says_which_descriptor_is_ready(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(either[0].revents, 0);
 	assert_int_equal(either[1].revents, POLLIN);
-	assert_true(fake_device_half.turns > 0);
+	assert_true(fake_device.turns > 0);
 	assert_false(f->device.has_waiter);
 }
 
@@ -461,15 +461,15 @@ static void poll_serves_more_descriptors_than_a_wait_takes(void **state)
 	assert_int_equal(direct_device_wait(&f->device, many, 100, UINT64_MAX, false), -E2BIG);
 }
 
-/* Otherwise the card would show for as long what the device had done before. */
-static void a_long_wait_refreshes_the_card(void **state)
+/* Otherwise the statistics page would show for as long what the device had done before. */
+static void a_long_wait_refreshes_the_statistics(void **state)
 {
 	struct fixture *f = *state;
 	struct pollfd either[2];
 
-	fake_device_half.card_due_ns = clock_now_ns() + RNIC_NS_PER_MS;
+	fake_device.stats_due_ns = clock_now_ns() + RNIC_NS_PER_MS;
 	assert_int_equal(wait_for_either(f, either, 50), 0);
-	assert_int_equal(fake_device_half.card_refreshes, 1);
+	assert_int_equal(fake_device.stats_refreshes, 1);
 }
 
 static void a_closed_device_has_no_wait(void **state)
@@ -505,7 +505,7 @@ static void begin_signals(void)
 	const struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
 	const struct itimerval often = {.it_interval.tv_usec = 200, .it_value.tv_usec = 200};
 
-	fake_device_half.has_work = true;
+	fake_device.has_work = true;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 }
@@ -557,9 +557,9 @@ static void wait_with_a_signal_in_a_turn(struct fixture *f)
 	signalled_device = &f->device;
 	handler_has_lock = false;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	fake_device_half.in_turn = raise_one;
+	fake_device.in_turn = raise_one;
 	assert_int_equal(direct_device_wait(&f->device, &first, 1, UINT64_MAX, true), -EINTR);
-	fake_device_half.in_turn = NULL;
+	fake_device.in_turn = NULL;
 	assert_int_equal(signals - before, 1);
 	assert_true(handler_has_lock);
 	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
@@ -571,7 +571,7 @@ static uint32_t asleep_before, asleep_after; /* the inner wait */
 
 static void signal_the_second(void)
 {
-	fake_device_half.in_turn = NULL;
+	fake_device.in_turn = NULL;
 	channel_signal(&handled_fixture->second);
 }
 
@@ -583,7 +583,7 @@ static void wait_inside(int signal)
 
 	(void)signal;
 	asleep_before = sleeping_waiters(&handled_fixture->device);
-	fake_device_half.in_turn = signal_the_second;
+	fake_device.in_turn = signal_the_second;
 	inner_result = direct_device_wait(&handled_fixture->device, &second, 1, deadline_ns, true);
 	asleep_after = sleeping_waiters(&handled_fixture->device);
 }
@@ -597,7 +597,7 @@ static void a_handler_may_wait_in_the_wait_of_its_thread(void **state)
 	handled_fixture = f;
 	inner_result = 0;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	fake_device_half.in_turn = raise_one;
+	fake_device.in_turn = raise_one;
 	assert_int_equal(direct_device_wait(&f->device, &first, 1, UINT64_MAX, true), -EINTR);
 	assert_true(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
 	assert_int_equal(inner_result, 1);
@@ -621,7 +621,7 @@ static void a_handler_may_call_the_device_that_its_thread_waits_in(void **state)
 
 	wait_with_a_signal_in_a_turn(f);
 	/* The device has work in each turn, so the thread does not sleep. */
-	fake_device_half.has_work = true;
+	fake_device.has_work = true;
 	wait_with_a_signal_in_a_turn(f);
 	assert_false(is_blocked(SIGUSR1));
 }
@@ -670,10 +670,10 @@ static void a_program_that_sleeps_elsewhere_leaves_the_turns(void **state)
 	f->device.is_leased = true;
 	f->device.renewals = DIRECT_RENEWALS;
 	direct_device_poll(&f->device);
-	fake_device_half.turns = 0;
+	fake_device.turns = 0;
 	f->device.lease_ns = clock_now_ns() + FAR_NS;
 	ask_without_blocking(f);
-	assert_int_equal(fake_device_half.turns, 1);
+	assert_int_equal(fake_device.turns, 1);
 	assert_true(f->device.lease_ns <= clock_now_ns());
 	assert_true(f->device.lease_timer.armed_ns <= clock_now_ns());
 	direct_device_poll(&f->device);
@@ -710,7 +710,7 @@ static void a_program_that_does_not_come_back_keeps_no_turns(void **state)
 	f->device.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch(f, f->device.stop_fd);
 	watch(f, f->device.timer.fd);
-	fake_device_half.later_deadline_ns = clock_now_ns() + 2 * DIRECT_LEASE_NS;
+	fake_device.later_deadline_ns = clock_now_ns() + 2 * DIRECT_LEASE_NS;
 	assert_int_equal(direct_start_thread(&f->device), 0);
 	assert_int_equal(wait_for_either(f, either, 0), 0);
 	while (is_attended && clock_now_ns() < began_ns + 5 * RNIC_NS_PER_SECOND) {
@@ -762,7 +762,7 @@ int main(void)
 		TEST(a_wait_ends_at_its_deadline),
 		TEST(a_bystander_leaves_at_its_deadline),
 		TEST(poll_serves_more_descriptors_than_a_wait_takes),
-		TEST(a_long_wait_refreshes_the_card),
+		TEST(a_long_wait_refreshes_the_statistics),
 		TEST(a_closed_device_has_no_wait),
 		TEST(a_program_that_sleeps_elsewhere_leaves_the_turns),
 		TEST(a_program_that_waits_here_keeps_the_turns),

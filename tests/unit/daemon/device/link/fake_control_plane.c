@@ -48,7 +48,8 @@ void fake_launch(struct fake_control_plane *control)
 	control->link_fd = fds[0];
 	control->facts_page =
 		fake_make_page("facts", sizeof(struct rnic_facts_page), &control->facts_fd);
-	control->card = fake_make_page("card", sizeof(struct rnic_card), &control->card_fd);
+	control->stats = fake_make_page("statistics page", sizeof(struct rnic_stats_page),
+					&control->stats_fd);
 	control->start = (struct rnic_process_start){
 		.lane = FAKE_LANE,
 		.memory_bytes = UINT64_C(1) << 30,
@@ -112,7 +113,7 @@ const void *fake_receive(struct fake_control_plane *control, uint16_t operation)
 
 int fake_start(struct fake_control_plane *control)
 {
-	const int fds[] = {control->facts_fd, control->card_fd};
+	const int fds[] = {control->facts_fd, control->stats_fd};
 	const struct rnic_process_ready *ready;
 
 	fake_send(control, RNIC_PROCESS_START, &control->start, sizeof(control->start), fds, 2);
@@ -138,9 +139,9 @@ int fake_await_end(struct fake_control_plane *control)
 	if (control->link_fd >= 0)
 		close(control->link_fd);
 	munmap(control->facts_page, sizeof(*control->facts_page));
-	munmap(control->card, sizeof(*control->card));
+	munmap(control->stats, sizeof(*control->stats));
 	close(control->facts_fd);
-	close(control->card_fd);
+	close(control->stats_fd);
 	return status;
 }
 
@@ -167,14 +168,14 @@ void fake_tell_facts(struct fake_control_plane *control, const struct rnic_gid *
 	atomic_store_explicit(&control->facts_page->sequence, facts.sequence, memory_order_release);
 }
 
-void fake_await_card_facts(struct fake_control_plane *control, uint64_t sequence)
+void fake_await_stats_facts(struct fake_control_plane *control, uint64_t sequence)
 {
 	for (int i = 0; i < FAKE_WAIT_MS; i++) {
-		if (atomic_load(&control->card->facts_sequence) >= sequence)
+		if (atomic_load(&control->stats->facts_sequence) >= sequence)
 			return;
 		poll(NULL, 0, 1);
 	}
-	fail_msg("the card does not show the facts");
+	fail_msg("the statistics page does not show the facts");
 }
 
 /* --- clients --------------------------------------------------------------------------------- */

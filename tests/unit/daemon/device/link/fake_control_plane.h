@@ -22,9 +22,9 @@ struct fake_control_plane {
 	int link_fd;
 	struct rnic_process_start start;
 	struct rnic_facts_page *facts_page;
-	struct rnic_card *card;
+	struct rnic_stats_page *stats;
 	int facts_fd;
-	int card_fd;
+	int stats_fd;
 	uint64_t facts_sequence;
 	struct process_receipt receipt; /* the last one */
 };
@@ -66,8 +66,8 @@ const void *fake_receive(struct fake_control_plane *control, uint16_t operation)
 /* Sends FACTS with one GID, or none, and then writes the page. */
 void fake_tell_facts(struct fake_control_plane *control, const struct rnic_gid *gid);
 
-/* Waits until the card shows at least that sequence of facts. */
-void fake_await_card_facts(struct fake_control_plane *control, uint64_t sequence);
+/* Waits until the statistics page shows at least that sequence of facts. */
+void fake_await_stats_facts(struct fake_control_plane *control, uint64_t sequence);
 
 /* Tells of a client, this process, which says OPEN_DEVICE and shows its memory. */
 void fake_client_open(struct fake_control_plane *control, struct fake_client *client,

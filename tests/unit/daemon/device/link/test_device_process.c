@@ -55,9 +55,9 @@ static void test_start_of_each_port(void **state)
 		control.start.port = ports[i].kind;
 		if (fake_start(&control) == 0) {
 			assert_string_equal(ready->udp_port, ports[i].name);
-			assert_int_equal(control.card->magic, RNIC_CARD_MAGIC);
-			assert_true(atomic_load(&control.card->counter_count) > 30);
-			assert_string_not_equal(control.card->counters[0].name, "");
+			assert_int_equal(control.stats->magic, RNIC_STATS_MAGIC);
+			assert_true(atomic_load(&control.stats->counter_count) > 30);
+			assert_string_not_equal(control.stats->counters[0].name, "");
 			assert_good_end(fake_hang_up(&control));
 		} else {
 			/* A machine without io_uring says so. */
@@ -260,20 +260,20 @@ static void test_request_finds_the_facts_of_its_time(void **state)
 		assert_int_equal(fake_client_call(&client, RNIC_CTL_QUERY_GIDS, NULL, 0), 0);
 		assert_int_equal(gids->count, has_gid ? 1 : 0);
 	}
-	fake_await_card_facts(&control, control.facts_sequence);
-	assert_int_equal(atomic_load(&control.card->session_count), 1);
+	fake_await_stats_facts(&control, control.facts_sequence);
+	assert_int_equal(atomic_load(&control.stats->session_count), 1);
 	fake_client_close(&client);
 	assert_good_end(fake_hang_up(&control));
 }
 
 static uint64_t card_counter(const char *name)
 {
-	const uint32_t count = atomic_load(&control.card->counter_count);
+	const uint32_t count = atomic_load(&control.stats->counter_count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(control.card->counters[i].name, name) == 0)
-			return atomic_load(&control.card->counters[i].value);
-	fail_msg("the card has no counter %s", name);
+		if (strcmp(control.stats->counters[i].name, name) == 0)
+			return atomic_load(&control.stats->counters[i].value);
+	fail_msg("the statistics page has no counter %s", name);
 	return 0;
 }
 
@@ -292,7 +292,8 @@ static int open_udp(struct sockaddr_in *address)
 	return fd;
 }
 
-/* Sends datagrams that are no packets to a socket of the lane until the card counts one. */
+/* Sends datagrams that are no packets to a socket of the lane until the statistics page counts one.
+ */
 static void assert_receives(const struct sockaddr_in *address)
 {
 	const uint64_t before = card_counter("undecodable_pkts") + card_counter("icrc_errors");
@@ -339,7 +340,7 @@ static void test_address_comes_with_its_sockets(void **state)
 	}
 }
 
-/* Waits until a counter of the card has that value. */
+/* Waits until a counter of the statistics page has that value. */
 static void await_counter(const char *name, uint64_t value)
 {
 	for (int i = 0; i < FAKE_WAIT_MS; i++) {
@@ -369,7 +370,7 @@ static uint32_t make_packet(uint8_t *bytes, struct rnic_addresses *addresses, ui
 
 static void test_packet_of_another_lane_goes_back(void **state)
 {
-	const struct rnic_process_packet *stray = (const void *)control.receipt.payload;
+	const struct rnic_process_packet *misrouted = (const void *)control.receipt.payload;
 	const int dont_fragment = IP_PMTUDISC_PROBE;
 	struct rnic_process_gid gid = {.index = 0, .gid = own_gid};
 	struct rnic_process_packet packet = {.source = own_gid, .dest = own_gid};
@@ -392,10 +393,10 @@ static void test_packet_of_another_lane_goes_back(void **state)
 	length = make_packet(bytes, &addresses, (FAKE_LANE + 1) << 16 | 5);
 	assert_int_equal(sendto(fd, bytes, length, 0, (void *)&address, sizeof(address)), length);
 	fake_receive(&control, RNIC_PROCESS_PACKET);
-	assert_int_equal(stray->datagram_bytes, length);
-	assert_memory_equal(control.receipt.payload + sizeof(*stray), bytes, length);
-	assert_memory_equal(&stray->source, &own_gid, sizeof(own_gid));
-	await_counter("stray_pkts", 1);
+	assert_int_equal(misrouted->datagram_bytes, length);
+	assert_memory_equal(control.receipt.payload + sizeof(*misrouted), bytes, length);
+	assert_memory_equal(&misrouted->source, &own_gid, sizeof(own_gid));
+	await_counter("misrouted_pkts", 1);
 	await_counter("dropped_unknown_qp", 0);
 
 	/* What another process received for this lane reaches the engine. */

@@ -26,7 +26,7 @@
 struct fixture {
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct session_qp *qps[QPS];
 	struct rnic_handle ah;
@@ -58,7 +58,7 @@ static void create_objects(struct fixture *f)
 
 	call(f, ctl_alloc_pd, "", 0);
 	memcpy(&ah.pd, f->call.reply.payload, sizeof(ah.pd));
-	ah.path.dest_gid = f->halves.facts.gids.entries[0].gid;
+	ah.path.dest_gid = f->family.facts.gids.entries[0].gid;
 	call(f, ctl_create_ah, &ah, sizeof(ah));
 	memcpy(&f->ah, f->call.reply.payload, sizeof(f->ah));
 	call(f, ctl_create_cq, &cq, sizeof(cq));
@@ -78,8 +78,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	const struct engine_config config = {
-		.sink = &device_half_sink,
-		.sink_context = &f->halves.device.sessions,
+		.sink = &device_sink,
+		.sink_context = &f->family.device.sessions,
 		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
@@ -87,20 +87,20 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 1);
-	f->halves.facts.device = (struct rnic_device_attributes){
+	f->family.facts.device = (struct rnic_device_attributes){
 		.max_cqe = 1,
 		.completion_vectors = 1,
 		.max_qp_wr = DEPTH,
 		.max_sge = 1,
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 	};
-	f->halves.facts.gids.count = 1;
-	f->halves.facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
+	f->family.facts.gids.count = 1;
+	f->family.facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
 	assert_int_equal(engine_init(&f->engine, &config), 0);
-	engine_set_gid(&f->engine, 0, &f->halves.facts.gids.entries[0].gid);
-	halves_init(&f->halves, &f->engine, NULL);
+	engine_set_gid(&f->engine, 0, &f->family.facts.gids.entries[0].gid);
+	family_init(&f->family, &f->engine, NULL);
 	f->session = client_fixture_open(
-		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+		client_fixture_connect_device(&f->family, geteuid(), &f->peer_fd), NULL, NULL);
 	f->call.session = f->session;
 	create_objects(f);
 	*state = f;
@@ -111,7 +111,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
@@ -184,9 +184,9 @@ static void test_datagrams_are_taken_first(void **state)
 	do {
 		assert_int_equal(answered(f), 0);
 		before = taken(f);
-		assert_true(halves_serve(&f->halves));
+		assert_true(family_serve(&f->family));
 		assert_true(taken(f) - before <= LIMIT_TURN_DESTROY_AH_ENTRIES);
-		assert_int_equal(halves_have_work(&f->halves),
+		assert_int_equal(family_have_work(&f->family),
 				 f->session->connection->requests.call != NULL);
 		turns++;
 	} while (f->session->connection->requests.call != NULL);
@@ -195,7 +195,7 @@ static void test_datagrams_are_taken_first(void **state)
 	assert_int_equal(answered(f), RNIC_CTL_DESTROY_AH);
 	assert_null(handle_table_get(&f->session->ahs, f->ah));
 	while (answered(f) != RNIC_CTL_QUERY_PORT)
-		halves_serve(&f->halves);
+		family_serve(&f->family);
 	/* They have the handle's path, and do not fail. */
 	for (unsigned i = 0; i < QPS; i++)
 		for (uint32_t k = 0; k < DEPTH; k++)
@@ -209,13 +209,13 @@ static void test_who_leaves_in_between(void **state)
 
 	post(f);
 	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
-	assert_true(halves_serve(&f->halves));
-	assert_true(device_half_has_resumes(&f->halves.device));
+	assert_true(family_serve(&f->family));
+	assert_true(device_has_resumes(&f->family.device));
 	device_connection_end(f->session->connection);
-	halves_serve(&f->halves);
-	while (f->halves.device.connections.connection_count > 0)
-		halves_reap(&f->halves);
-	assert_false(halves_have_work(&f->halves));
+	family_serve(&f->family);
+	while (f->family.device.connections.connection_count > 0)
+		family_reap(&f->family);
+	assert_false(family_have_work(&f->family));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

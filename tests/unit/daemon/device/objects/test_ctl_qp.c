@@ -34,7 +34,7 @@
 struct fixture {
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct session_qp *qp;
 	struct rnic_ctl_create_qp like_qp; /* the request that made it */
@@ -97,8 +97,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	const struct engine_config config = {
-		.sink = &device_half_sink,
-		.sink_context = &f->halves.device.sessions,
+		.sink = &device_sink,
+		.sink_context = &f->family.device.sessions,
 		.random = prng_source(&f->random),
 		.max_qps = 2,
 		.max_mrs = 1,
@@ -106,7 +106,7 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 1);
-	f->halves.facts.device = (struct rnic_device_attributes){
+	f->family.facts.device = (struct rnic_device_attributes){
 		.max_cqe = 1,
 		.completion_vectors = 1,
 		.max_qp_wr = 1,
@@ -115,14 +115,14 @@ static int set_up(void **state)
 		.max_sge = 1,
 		.max_inline_bytes = 64,
 	};
-	f->halves.facts.port.active_mtu = 5;
-	f->halves.facts.gids.count = 1;
-	f->halves.facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
+	f->family.facts.port.active_mtu = 5;
+	f->family.facts.gids.count = 1;
+	f->family.facts.gids.entries[0].gid = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 1});
 	assert_int_equal(engine_init(&f->engine, &config), 0);
-	engine_set_gid(&f->engine, 0, &f->halves.facts.gids.entries[0].gid);
-	halves_init(&f->halves, &f->engine, NULL);
+	engine_set_gid(&f->engine, 0, &f->family.facts.gids.entries[0].gid);
+	family_init(&f->family, &f->engine, NULL);
 	f->session = client_fixture_open(
-		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+		client_fixture_connect_device(&f->family, geteuid(), &f->peer_fd), NULL, NULL);
 	f->call.session = f->session;
 	create_objects(f);
 	*state = f;
@@ -133,7 +133,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
@@ -241,7 +241,7 @@ static int connect_qp(struct fixture *f, uint32_t mask, uint32_t rts_mask)
 						.is_global = 1,
 						.port = 1,
 						.hop_limit = 64,
-						.dest_gid = f->halves.facts.gids.entries[0].gid,
+						.dest_gid = f->family.facts.gids.entries[0].gid,
 					},
 			},
 	};
@@ -286,7 +286,7 @@ static void test_path_is_checked(void **state)
 {
 	struct fixture *f = *state;
 
-	f->halves.facts.port.active_mtu = 2;
+	f->family.facts.port.active_mtu = 2;
 	assert_int_equal(connect_qp(f, TO_RTR, TO_RTS), -EINVAL);
 	assert_non_null(strstr(f->call.reason, "path MTU 1024 does not fit"));
 	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_INIT);
@@ -323,8 +323,8 @@ static struct session_qp *create_deep_qp(struct fixture *f)
 	struct rnic_ctl_create_qp uc = f->like_qp;
 	struct session_qp *qp;
 
-	f->halves.facts.device.max_cqe = DEEP_WQES;
-	f->halves.facts.device.max_qp_wr = DEEP_WQES;
+	f->family.facts.device.max_cqe = DEEP_WQES;
+	f->family.facts.device.max_qp_wr = DEEP_WQES;
 	assert_int_equal(call(f, ctl_create_cq, &cq, sizeof(cq)), 0);
 	memcpy(&uc.send_cq, f->call.reply.payload, sizeof(uc.send_cq));
 	uc.type = RNIC_QP_TYPE_UC;

@@ -25,7 +25,7 @@
 
 /* A session with one CQ and its channel, and a queue pair that only completions speak of. */
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct session_cq *cq;
 	struct rnic_cq_control *control;
@@ -72,10 +72,10 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	f->halves.facts.device.max_cqe = 1024;
-	f->halves.facts.device.completion_vectors = 1;
-	halves_init(&f->halves, NULL, NULL);
-	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+	f->family.facts.device.max_cqe = 1024;
+	f->family.facts.device.completion_vectors = 1;
+	family_init(&f->family, NULL, NULL);
+	f->session = client_fixture_open(client_fixture_connect_device(&f->family, 1, &f->peer_fd),
 					 NULL, &f->async_fd);
 	assert_int_equal(fcntl(f->async_fd, F_SETFL, O_NONBLOCK), 0);
 	create_cq(f);
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	list_remove(&f->session_qp.review_node);
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	close(f->peer_fd);
 	close(f->channel_fd);
 	close(f->async_fd);
@@ -111,7 +111,7 @@ static bool complete(struct fixture *f, uint64_t wr_id, bool is_solicited, uint8
 		.is_solicited = is_solicited,
 	};
 
-	return cqe_delivery_cqe(&f->halves.device.sessions, &f->cq->cq, &cqe);
+	return cqe_delivery_cqe(&f->family.device.sessions, &f->cq->cq, &cqe);
 }
 
 static uint32_t events_read(struct fixture *f)
@@ -131,7 +131,7 @@ static void test_completion_reaches_the_ring(void **state)
 {
 	struct fixture *f = *state;
 
-	f->halves.device.sessions.now_ns = 77;
+	f->family.device.sessions.now_ns = 77;
 	f->session_qp.recv_base = 100;
 	assert_true(complete(f, 42, true, RNIC_WC_SUCCESS));
 	assert_int_equal(f->region->producer, 1);
@@ -166,7 +166,7 @@ static void test_times_only_where_they_are_wanted(void **state)
 	other = handle_table_get(&f->session->cqs, reply->cq);
 	assert_null(other->times_ns);
 	assert_true(other->region.bytes < f->cq->region.bytes);
-	assert_true(cqe_delivery_cqe(&f->halves.device.sessions, &other->cq, &cqe));
+	assert_true(cqe_delivery_cqe(&f->family.device.sessions, &other->cq, &cqe));
 }
 
 static void test_resizing_keeps_entries_and_times(void **state)
@@ -176,7 +176,7 @@ static void test_resizing_keeps_entries_and_times(void **state)
 	struct fixture *f = *state;
 
 	for (uint64_t i = 0; i < 3; i++) {
-		f->halves.device.sessions.now_ns = 100 + i;
+		f->family.device.sessions.now_ns = 100 + i;
 		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
 	}
 	f->control->consumer = 1;
@@ -217,7 +217,7 @@ static void complete_many(struct fixture *f, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t index = f->cq->producer;
 
-		f->halves.device.sessions.now_ns = (uint64_t)index + 1000;
+		f->family.device.sessions.now_ns = (uint64_t)index + 1000;
 		assert_true(complete(f, index, false, RNIC_WC_SUCCESS));
 	}
 }
@@ -253,7 +253,7 @@ static void test_an_empty_queue_goes_back_to_its_first_slot(void **state)
 		f->control->consumer++;
 	}
 	assert_int_equal(f->region->slot_zero, 0);
-	f->halves.device.sessions.now_ns = 77;
+	f->family.device.sessions.now_ns = 77;
 	assert_true(complete(f, 1000, false, RNIC_WC_SUCCESS));
 	assert_int_equal(f->region->slot_zero, LIMIT_CQ_FIRST_SLOTS);
 	assert_int_equal(f->region->producer, LIMIT_CQ_FIRST_SLOTS + 1);
@@ -322,7 +322,7 @@ static void test_going_back_where_the_index_wraps(void **state)
 static void test_no_going_back_before_errors_are_published(void **state)
 {
 	struct fixture *f = *state;
-	struct session_set *set = &f->halves.device.sessions;
+	struct session_set *set = &f->family.device.sessions;
 
 	make_large(f);
 	complete_and_poll(f, LIMIT_CQ_FIRST_SLOTS - 1);
@@ -355,7 +355,7 @@ static void test_a_queue_with_entries_uses_all_its_slots(void **state)
 static void test_errors_wait_for_the_end_of_the_turn(void **state)
 {
 	struct fixture *f = *state;
-	struct session_set *set = &f->halves.device.sessions;
+	struct session_set *set = &f->family.device.sessions;
 	struct session_channel *channel = f->cq->channel;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -431,7 +431,7 @@ static void test_arming(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		f->control->armed = cases[i].armed;
 		assert_true(complete(f, i, cases[i].is_solicited, cases[i].status));
-		cqe_delivery_run(&f->halves.device.sessions, false);
+		cqe_delivery_run(&f->family.device.sessions, false);
 		assert_int_equal(events_read(f), cases[i].events);
 		if (cases[i].events != 0)
 			assert_int_equal(f->control->armed, RNIC_CQ_UNARMED);
@@ -449,8 +449,8 @@ static void test_one_event_for_many_completions(void **state)
 	f->control->armed = RNIC_CQ_ARMED_ANY;
 	for (uint64_t i = 0; i < ENTRIES; i++)
 		assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
-	cqe_delivery_run(&f->halves.device.sessions, false);
-	cqe_delivery_run(&f->halves.device.sessions, false);
+	cqe_delivery_run(&f->family.device.sessions, false);
+	cqe_delivery_run(&f->family.device.sessions, false);
 	assert_int_equal(events_read(f), 1);
 }
 
@@ -474,11 +474,11 @@ static void test_waking_of_a_sleeping_poller(void **state)
 	_Atomic uint32_t *poll_waits = &session_region(f->session)->poll_waits.value;
 
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		f->halves.device.sessions.now_ns = steps[i].now_ns;
+		f->family.device.sessions.now_ns = steps[i].now_ns;
 		*poll_waits = 1;
 		if (steps[i].completes)
 			assert_true(complete(f, i, false, RNIC_WC_SUCCESS));
-		cqe_delivery_run(&f->halves.device.sessions, steps[i].is_busy);
+		cqe_delivery_run(&f->family.device.sessions, steps[i].is_busy);
 		assert_int_equal(*poll_waits, steps[i].is_taken ? 0 : 1);
 	}
 }
@@ -492,15 +492,15 @@ static void test_port_events(void **state)
 	struct rnic_event_record record;
 	uint32_t written = 0;
 
-	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ERR);
+	cqe_delivery_port_event(&f->family.device.sessions, RNIC_EVENT_PORT_ERR);
 	assert_int_equal(read(f->async_fd, &record, sizeof(record)), sizeof(record));
 	assert_int_equal(record.type, RNIC_EVENT_PORT_ERR);
 	assert_int_equal(record.slot, 1);
 	while (!f->session->async_pipe.is_full && written++ < 100000)
-		cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_GID_CHANGE);
+		cqe_delivery_port_event(&f->family.device.sessions, RNIC_EVENT_GID_CHANGE);
 	assert_true(f->session->async_pipe.is_full);
-	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ACTIVE);
-	cqe_delivery_port_event(&f->halves.device.sessions, RNIC_EVENT_PORT_ERR);
+	cqe_delivery_port_event(&f->family.device.sessions, RNIC_EVENT_PORT_ACTIVE);
+	cqe_delivery_port_event(&f->family.device.sessions, RNIC_EVENT_PORT_ERR);
 	while (read(f->async_fd, &record, sizeof(record)) == sizeof(record))
 		assert_int_equal(record.type, RNIC_EVENT_GID_CHANGE);
 	cqe_delivery_retry(f->session);
@@ -518,7 +518,7 @@ static void test_resizing_with_many_entries(void **state)
 	struct rnic_ctl_resize_cq *request = (void *)call.request.payload;
 	struct fixture *f = *state;
 
-	f->halves.facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
+	f->family.facts.device.max_cqe = 4 * LIMIT_RESIZE_CQ_ENTRIES;
 	call.session = f->session;
 	*request = (struct rnic_ctl_resize_cq){
 		.cq = f->cq->handle,

@@ -18,7 +18,7 @@
 
 /* A server and a client; the test plays the client's side of the rings and of the connection. */
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct rnic_session_region *region;
 	int doorbell_fd;
@@ -31,9 +31,9 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	halves_init(&f->halves, NULL, NULL);
-	f->halves.device.sessions.now_ns = START_NS;
-	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+	family_init(&f->family, NULL, NULL);
+	f->family.device.sessions.now_ns = START_NS;
+	f->session = client_fixture_open(client_fixture_connect_device(&f->family, 1, &f->peer_fd),
 					 &f->doorbell_fd, NULL);
 	f->region = session_region(f->session);
 	*state = f;
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	close(f->doorbell_fd);
 	close(f->peer_fd);
 	return 0;
@@ -86,9 +86,9 @@ static bool is_answered(const struct fixture *f)
 
 static void fall_asleep(struct fixture *f)
 {
-	f->halves.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS;
-	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
-	assert_false(scheduler_has(&f->halves.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
+	f->family.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS;
+	assert_int_equal(doorbell_take_all(&f->family.device.sessions), 0);
+	assert_false(scheduler_has(&f->family.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
 }
 
 static void test_who_rings_stays_awake(void **state)
@@ -96,17 +96,17 @@ static void test_who_rings_stays_awake(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned i = 0; i < 4; i++) {
-		f->halves.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS - 1;
+		f->family.device.sessions.now_ns += LIMIT_DOORBELL_IDLE_NS - 1;
 		assert_false(ring(f));
-		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
-		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
+		assert_int_equal(doorbell_take_all(&f->family.device.sessions), 1);
+		assert_int_equal(doorbell_take_all(&f->family.device.sessions), 0);
 		assert_true(
-			scheduler_has(&f->halves.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
+			scheduler_has(&f->family.device.sessions.scheduler, WAIT_DOORBELL_LOOK));
 	}
 	/* Late, but before it was looked at. */
-	f->halves.device.sessions.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
+	f->family.device.sessions.now_ns += 2 * LIMIT_DOORBELL_IDLE_NS;
 	assert_false(ring(f));
-	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
+	assert_int_equal(doorbell_take_all(&f->family.device.sessions), 1);
 	assert_false(ring(f));
 }
 
@@ -118,10 +118,10 @@ static void test_an_idle_session_rings_by_the_descriptor(void **state)
 		fall_asleep(f);
 		assert_true(ring(f));
 		assert_false(ring(f));
-		assert_true(device_half_poll(&f->halves.device));
-		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 2);
+		assert_true(device_poll(&f->family.device));
+		assert_int_equal(doorbell_take_all(&f->family.device.sessions), 2);
 		assert_false(ring(f));
-		assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
+		assert_int_equal(doorbell_take_all(&f->family.device.sessions), 1);
 	}
 }
 
@@ -130,13 +130,13 @@ static void test_sleep_of_the_loop(void **state)
 {
 	struct fixture *f = *state;
 
-	session_turn_announce_sleep(&f->halves.device.sessions);
+	session_turn_announce_sleep(&f->family.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 1);
-	session_turn_withdraw_sleep(&f->halves.device.sessions);
+	session_turn_withdraw_sleep(&f->family.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 0);
 	fall_asleep(f);
-	session_turn_announce_sleep(&f->halves.device.sessions);
-	session_turn_withdraw_sleep(&f->halves.device.sessions);
+	session_turn_announce_sleep(&f->family.device.sessions);
+	session_turn_withdraw_sleep(&f->family.device.sessions);
 	assert_int_equal(f->region->need_wakeup.value, 1);
 }
 
@@ -151,9 +151,9 @@ static void test_requests_come_after_doorbells(void **state)
 	fall_asleep(f);
 	ring(f);
 	ask(f);
-	device_half_note_requests(&f->halves.device);
-	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 1);
-	device_half_serve(&f->halves.device);
+	device_note_requests(&f->family.device);
+	assert_int_equal(doorbell_take_all(&f->family.device.sessions), 1);
+	device_serve(&f->family.device);
 	assert_true(is_answered(f));
 }
 
@@ -163,14 +163,14 @@ static void test_next_requests_wait_for_a_turn(void **state)
 	struct fixture *f = *state;
 
 	ask(f);
-	device_half_note_requests(&f->halves.device);
+	device_note_requests(&f->family.device);
 	ask(f);
-	device_half_serve(&f->halves.device);
+	device_serve(&f->family.device);
 	assert_true(is_answered(f));
-	device_half_serve(&f->halves.device);
+	device_serve(&f->family.device);
 	assert_false(is_answered(f));
-	device_half_note_requests(&f->halves.device);
-	device_half_serve(&f->halves.device);
+	device_note_requests(&f->family.device);
+	device_serve(&f->family.device);
 	assert_true(is_answered(f));
 }
 
@@ -183,11 +183,11 @@ static void test_lies_of_an_idle_session(void **state)
 	fall_asleep(f);
 	rnic_index_publish(&f->region->doorbell_producer, 2 * RNIC_DOORBELL_SLOTS);
 	assert_int_equal(write(f->doorbell_fd, &one, sizeof(one)), sizeof(one));
-	assert_true(device_half_poll(&f->halves.device));
-	assert_int_equal(doorbell_take_all(&f->halves.device.sessions), 0);
-	assert_true(halves_have_work(&f->halves));
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.device.connections.connection_count, 0);
+	assert_true(device_poll(&f->family.device));
+	assert_int_equal(doorbell_take_all(&f->family.device.sessions), 0);
+	assert_true(family_have_work(&f->family));
+	family_reap(&f->family);
+	assert_int_equal(f->family.device.connections.connection_count, 0);
 }
 
 #define QPS 1000

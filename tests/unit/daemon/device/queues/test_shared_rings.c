@@ -40,7 +40,7 @@
 struct rings {
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct session_qp *device_qps[QPS];
 	struct ctl_call call;
@@ -114,7 +114,7 @@ static void open_qp(struct rings *r, struct rnic_qp *qp, const struct session_qp
 	struct rnic_qp_control *control =
 		rnic_qp_control_of(r->context.session, device_qp->handle.slot);
 	uint8_t *entries = (uint8_t *)device_qp->send_ring.entries;
-	uint8_t *sides = (uint8_t *)device_qp->send_ring.sides;
+	uint8_t *sides = (uint8_t *)device_qp->send_ring.spill;
 	struct rnic_queues_plan plan;
 
 	assert_int_equal(rnic_queues_plan(&device_qp->qp->capacities, &plan), 0);
@@ -185,8 +185,8 @@ static int set_up(void **state)
 {
 	struct rings *r = &rings;
 	const struct engine_config config = {
-		.sink = &device_half_sink,
-		.sink_context = &r->halves.device.sessions,
+		.sink = &device_sink,
+		.sink_context = &r->family.device.sessions,
 		.random = prng_source(&r->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
@@ -195,7 +195,7 @@ static int set_up(void **state)
 	int doorbell_fd;
 
 	prng_init(&r->random, 1);
-	r->halves.facts.device = (struct rnic_device_attributes){
+	r->family.facts.device = (struct rnic_device_attributes){
 		.max_cqe = LIMIT_CQ_ENTRIES,
 		.completion_vectors = 1,
 		.max_qp_wr = LIMIT_WR_DEPTH,
@@ -203,8 +203,8 @@ static int set_up(void **state)
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 	};
 	assert_int_equal(engine_init(&r->engine, &config), 0);
-	halves_init(&r->halves, &r->engine, NULL);
-	r->session = client_fixture_open(client_fixture_connect_device(&r->halves, 1, &r->peer_fd),
+	family_init(&r->family, &r->engine, NULL);
+	r->session = client_fixture_open(client_fixture_connect_device(&r->family, 1, &r->peer_fd),
 					 &doorbell_fd, NULL);
 	open_context(r, doorbell_fd);
 	r->call.session = r->session;
@@ -221,7 +221,7 @@ static int tear_down(void **state)
 {
 	struct rings *r = *state;
 
-	halves_fini(&r->halves);
+	family_fini(&r->family);
 	engine_fini(&r->engine);
 	close(r->peer_fd);
 	close(r->channel.fd);
@@ -234,11 +234,11 @@ static int tear_down(void **state)
 
 /* --- the threads ------------------------------------------------------------------------------ */
 
-/* The device half's loop (device_loop.c). Not NULL: it slept too long. */
+/* The device's loop (device_loop.c). Not NULL: it slept too long. */
 static void *run_device(void *argument)
 {
 	struct rings *r = argument;
-	struct session_set *set = &r->halves.device.sessions;
+	struct session_set *set = &r->family.device.sessions;
 	struct pollfd clients = {.fd = set->epoll_fd, .events = POLLIN};
 
 	while (!r->is_over) {
@@ -248,7 +248,7 @@ static void *run_device(void *argument)
 			if (session_turn_take_work(set) == 0 && !session_turn_has_work(set) &&
 			    !r->is_over && poll(&clients, 1, DEADLINE_MS) != 1)
 				return r;
-			device_half_poll(&r->halves.device);
+			device_poll(&r->family.device);
 			session_turn_withdraw_sleep(set);
 		}
 		session_turn_deliver(set, false);

@@ -26,7 +26,7 @@
 struct fixture {
 	struct engine engine;
 	struct prng random; /* of the engine */
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	struct session_qp *qps[QPS];
 	int peer_fd;
@@ -90,8 +90,8 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	const struct engine_config config = {
-		.sink = &device_half_sink,
-		.sink_context = &f->halves.device.sessions,
+		.sink = &device_sink,
+		.sink_context = &f->family.device.sessions,
 		.random = prng_source(&f->random),
 		.max_qps = QPS,
 		.max_mrs = 1,
@@ -99,7 +99,7 @@ static int set_up(void **state)
 
 	memset(f, 0, sizeof(*f));
 	prng_init(&f->random, 1);
-	f->halves.facts.device = (struct rnic_device_attributes){
+	f->family.facts.device = (struct rnic_device_attributes){
 		.max_cqe = LIMIT_CQ_ENTRIES,
 		.completion_vectors = 1,
 		.max_qp_wr = LIMIT_WR_DEPTH,
@@ -107,8 +107,8 @@ static int set_up(void **state)
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 	};
 	assert_int_equal(engine_init(&f->engine, &config), 0);
-	halves_init(&f->halves, &f->engine, NULL);
-	f->session = client_fixture_open(client_fixture_connect_device(&f->halves, 1, &f->peer_fd),
+	family_init(&f->family, &f->engine, NULL);
+	f->session = client_fixture_open(client_fixture_connect_device(&f->family, 1, &f->peer_fd),
 					 NULL, NULL);
 	create_objects(f);
 	*state = f;
@@ -119,7 +119,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	engine_fini(&f->engine);
 	close(f->peer_fd);
 	return 0;
@@ -152,8 +152,8 @@ static void test_turns_are_short(void **state)
 	for (uint32_t turn = 1; entries_flushed(f) < QPS * LIMIT_WR_DEPTH; turn++) {
 		const uint32_t before = entries_flushed(f);
 
-		assert_true(halves_have_work(&f->halves));
-		session_turn_deliver(&f->halves.device.sessions, false);
+		assert_true(family_have_work(&f->family));
+		session_turn_deliver(&f->family.device.sessions, false);
 		assert_in_range(entries_flushed(f) - before, 1, LIMIT_TURN_FLUSHES);
 		if (turn == QPS)
 			for (unsigned i = 0; i < QPS; i++)
@@ -187,7 +187,7 @@ static void take_all_rooms_back(struct fixture *f)
 /* Fills the slots of a QP, whose ring holds more WQEs. */
 static void fill_slots(struct fixture *f, struct session_qp *qp)
 {
-	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_set *sessions = &f->family.device.sessions;
 
 	post_sends(qp, 0);
 	assert_int_equal(session_turn_take_work(sessions), LIMIT_SEND_OWN_WQES);
@@ -203,7 +203,7 @@ static void fill_slots(struct fixture *f, struct session_qp *qp)
 static void test_a_full_send_queue_waits(void **state)
 {
 	struct fixture *f = *state;
-	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_set *sessions = &f->family.device.sessions;
 	struct session_qp *qp = f->qps[0];
 
 	lend_all_rooms(f);
@@ -221,7 +221,7 @@ static void test_a_full_send_queue_waits(void **state)
 static void test_reset_of_a_full_send_queue(void **state)
 {
 	struct fixture *f = *state;
-	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_set *sessions = &f->family.device.sessions;
 	struct session_qp *qp = f->qps[0];
 
 	lend_all_rooms(f);
@@ -245,7 +245,7 @@ static void test_reset_of_a_full_send_queue(void **state)
 static void test_end_of_a_queue_with_a_room(void **state)
 {
 	struct fixture *f = *state;
-	struct session_set *sessions = &f->halves.device.sessions;
+	struct session_set *sessions = &f->family.device.sessions;
 	struct session_qp *qp = f->qps[0];
 
 	lend_all_rooms(f);
@@ -274,7 +274,7 @@ static void test_place_of_inline_data(void **state)
 	assert_int_equal(wqe_fetch_take_sends(qp, SENDS), COUNT_OF(lengths));
 	for (uint32_t i = 0; i < COUNT_OF(lengths); i++) {
 		const struct send_wqe *wqe = send_queue_at(&qp->qp->send_queue, i);
-		const uint8_t *side = qp->send_ring.sides + i * qp->send_ring.side_stride_bytes;
+		const uint8_t *side = qp->send_ring.spill + i * qp->send_ring.spill_stride_bytes;
 
 		assert_int_equal(wqe->length, lengths[i]);
 		assert_ptr_equal(wqe->inline_bytes,
@@ -296,12 +296,12 @@ static void test_place_of_sges(void **state)
 	};
 	struct fixture *f = *state;
 	struct session_qp *qp = f->qps[0];
-	uint8_t *sides = (uint8_t *)qp->send_ring.sides;
+	uint8_t *sides = (uint8_t *)qp->send_ring.spill;
 
 	for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
 		memcpy((uint8_t *)qp->send_ring.entries + i * sizeof(cases[i].entry),
 		       &cases[i].entry, sizeof(cases[i].entry));
-		memcpy(sides + i * qp->send_ring.side_stride_bytes, beside, sizeof(beside));
+		memcpy(sides + i * qp->send_ring.spill_stride_bytes, beside, sizeof(beside));
 	}
 	rnic_word_publish(&client_fixture_control(qp)->send_producer, COUNT_OF(cases));
 	assert_int_equal(wqe_fetch_take_sends(qp, SENDS), COUNT_OF(cases));

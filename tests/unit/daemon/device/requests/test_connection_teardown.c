@@ -23,7 +23,7 @@
 /* Clients; the test holds their ends of the connections. */
 struct fixture {
 	struct engine engine;
-	struct halves halves;
+	struct family family;
 	struct session *sessions[CLIENTS];
 	int peer_fds[CLIENTS];
 	int doorbell_fds[CLIENTS];
@@ -34,7 +34,7 @@ static struct fixture fixture;
 static void create_client(struct fixture *f, unsigned i)
 {
 	f->sessions[i] = client_fixture_open(
-		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fds[i]),
+		client_fixture_connect_device(&f->family, geteuid(), &f->peer_fds[i]),
 		&f->doorbell_fds[i], NULL);
 }
 
@@ -50,7 +50,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = &fixture;
 	memset(f, 0, sizeof(*f));
-	halves_init(&f->halves, &f->engine, NULL);
+	family_init(&f->family, &f->engine, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_client(f, i);
 	*state = f;
@@ -61,7 +61,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		close(f->peer_fds[i]);
 		close(f->doorbell_fds[i]);
@@ -86,23 +86,23 @@ static void test_freed_by_and_by(void **state)
 		create_pds(f->sessions[i], PDS);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		device_connection_end(f->sessions[i]->connection);
-	while (f->halves.device.connections.connection_count > 0) {
-		const uint64_t before = f->halves.device.connections.quotas.usage[RESOURCE_PD];
+	while (f->family.device.connections.connection_count > 0) {
+		const uint64_t before = f->family.device.connections.quotas.usage[RESOURCE_PD];
 
-		assert_true(halves_have_work(&f->halves));
-		halves_reap(&f->halves);
+		assert_true(family_have_work(&f->family));
+		family_reap(&f->family);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_int_equal(f->halves.gone_count, CLIENTS); /* told at once */
-		assert_true(before - f->halves.device.connections.quotas.usage[RESOURCE_PD] <=
+		assert_int_equal(f->family.gone_count, CLIENTS); /* told at once */
+		assert_true(before - f->family.device.connections.quotas.usage[RESOURCE_PD] <=
 			    LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->halves.device.connections.quotas.usage[i], 0);
-	assert_int_equal(f->halves.device.sessions.session_count, 0);
-	assert_false(halves_have_work(&f->halves));
+		assert_int_equal(f->family.device.connections.quotas.usage[i], 0);
+	assert_int_equal(f->family.device.sessions.session_count, 0);
+	assert_false(family_have_work(&f->family));
 }
 
 /* Objects left over can be told apart from live ones, and do nothing any more. */
@@ -114,7 +114,7 @@ static void test_what_is_left_is_dead(void **state)
 
 	create_pds(f->sessions[0], PDS);
 	device_connection_end(f->sessions[0]->connection);
-	halves_reap(&f->halves);
+	family_reap(&f->family);
 	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
 	assert_non_null(pd);
 	assert_true(pd->pd.is_closed);
@@ -123,10 +123,10 @@ static void test_what_is_left_is_dead(void **state)
 	 * at.
 	 */
 	assert_int_equal(write(f->doorbell_fds[0], &one, sizeof(one)), sizeof(one));
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	assert_false(list_is_linked(&f->sessions[0]->look_node));
-	session_turn_take_work(&f->halves.device.sessions);
-	session_turn_deliver(&f->halves.device.sessions, false);
+	session_turn_take_work(&f->family.device.sessions);
+	session_turn_deliver(&f->family.device.sessions, false);
 	assert_false(list_is_linked(&f->sessions[0]->look_node));
 }
 
@@ -137,30 +137,30 @@ static void test_end_of_the_set(void **state)
 
 	create_pds(f->sessions[0], PDS);
 	device_connection_end(f->sessions[0]->connection);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.device.connections.connection_count, CLIENTS);
+	family_reap(&f->family);
+	assert_int_equal(f->family.device.connections.connection_count, CLIENTS);
 }
 
 /* A connection that says nothing is ended in time, and one that said OPEN_DEVICE is not. */
 static void test_silent_connections_end(void **state)
 {
 	struct fixture *f = *state;
-	struct connection_set *set = &f->halves.device.connections;
+	struct connection_set *set = &f->family.device.connections;
 	int peer_fd;
 
-	f->halves.device.sessions.now_ns = 1000;
+	f->family.device.sessions.now_ns = 1000;
 	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
-	client_fixture_connect_device(&f->halves, geteuid(), &peer_fd);
-	f->halves.device.sessions.now_ns = connection_teardown_next_ns(set) - 1;
-	halves_reap(&f->halves);
+	client_fixture_connect_device(&f->family, geteuid(), &peer_fd);
+	f->family.device.sessions.now_ns = connection_teardown_next_ns(set) - 1;
+	family_reap(&f->family);
 	assert_int_equal(set->connection_count, CLIENTS + 1);
-	f->halves.device.sessions.now_ns++;
-	halves_reap(&f->halves);
+	f->family.device.sessions.now_ns++;
+	family_reap(&f->family);
 	assert_int_equal(set->connection_count, CLIENTS);
 	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
 	assert_true(is_hung_up(peer_fd));
-	assert_int_equal(f->halves.gone_count, 1);
-	assert_int_equal(f->halves.gone_client_id, f->halves.last_client_id);
+	assert_int_equal(f->family.gone_count, 1);
+	assert_int_equal(f->family.gone_client_id, f->family.last_client_id);
 	close(peer_fd);
 }
 
@@ -168,17 +168,17 @@ static void test_silent_connections_end(void **state)
 static void test_ends_by_number(void **state)
 {
 	struct fixture *f = *state;
-	struct connection_set *set = &f->halves.device.connections;
+	struct connection_set *set = &f->family.device.connections;
 	const uint32_t client_id = f->sessions[1]->connection->client_id;
 
-	device_connection_end_client(set, f->halves.last_client_id + 1);
-	halves_reap(&f->halves);
+	device_connection_end_client(set, f->family.last_client_id + 1);
+	family_reap(&f->family);
 	assert_int_equal(set->connection_count, CLIENTS);
 	device_connection_end_client(set, client_id);
-	halves_reap(&f->halves);
+	family_reap(&f->family);
 	assert_true(is_hung_up(f->peer_fds[1]));
 	assert_false(is_hung_up(f->peer_fds[0]));
-	assert_int_equal(f->halves.gone_client_id, client_id);
+	assert_int_equal(f->family.gone_client_id, client_id);
 }
 
 /* Session `i` asks for a PD. The turn after the request's shows the server the ended clients. */
@@ -192,8 +192,8 @@ static void ask_for_pd(struct fixture *f, unsigned i)
 	};
 
 	assert_int_equal(send(f->peer_fds[i], &request, sizeof(request), 0), sizeof(request));
-	halves_serve(&f->halves);
-	halves_serve(&f->halves);
+	family_serve(&f->family);
+	family_serve(&f->family);
 }
 
 /* The status of the reply; 1: there is none. */
@@ -213,7 +213,7 @@ static void test_what_is_freed_is_waited_for(void **state)
 	int status;
 
 	create_pds(f->sessions[0], PDS);
-	f->halves.device.connections.quotas.limits[RESOURCE_PD] = PDS;
+	f->family.device.connections.quotas.limits[RESOURCE_PD] = PDS;
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
 
@@ -221,10 +221,9 @@ static void test_what_is_freed_is_waited_for(void **state)
 	ask_for_pd(f, 1);
 	while ((status = reply_status(f, 1)) == 1) {
 		assert_true(turns++ <= PDS);
-		assert_true(halves_have_work(&f->halves) &&
-			    device_half_has_resumes(&f->halves.device));
-		halves_reap(&f->halves);
-		halves_serve(&f->halves);
+		assert_true(family_have_work(&f->family) && device_has_resumes(&f->family.device));
+		family_reap(&f->family);
+		family_serve(&f->family);
 	}
 	assert_int_equal(status, 0);
 	assert_true(turns > 0);
@@ -235,16 +234,16 @@ static void test_who_ends_later_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 
-	f->halves.device.connections.quotas.limits[RESOURCE_PD] = 0;
+	f->family.device.connections.quotas.limits[RESOURCE_PD] = 0;
 	device_connection_end(f->sessions[0]->connection);
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), 1);
-	f->halves.device.connections.server.ended_count++;
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.device.connections.connection_count, 1);
-	halves_serve(&f->halves);
+	f->family.device.connections.server.ended_count++;
+	family_reap(&f->family);
+	assert_int_equal(f->family.device.connections.connection_count, 1);
+	family_serve(&f->family);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
-	f->halves.device.connections.server.ended_count--;
+	f->family.device.connections.server.ended_count--;
 }
 
 /* A waiting client may end, and so may the daemon. */
@@ -252,14 +251,14 @@ static void test_who_waits_may_end(void **state)
 {
 	struct fixture *f = *state;
 
-	f->halves.device.connections.quotas.limits[RESOURCE_PD] = 0;
+	f->family.device.connections.quotas.limits[RESOURCE_PD] = 0;
 	device_connection_end(f->sessions[0]->connection);
 	ask_for_pd(f, 1);
-	assert_true(device_half_has_resumes(&f->halves.device));
+	assert_true(device_has_resumes(&f->family.device));
 	device_connection_end(f->sessions[1]->connection);
-	while (f->halves.device.connections.connection_count > 0)
-		halves_reap(&f->halves);
-	assert_false(device_half_has_resumes(&f->halves.device));
+	while (f->family.device.connections.connection_count > 0)
+		family_reap(&f->family);
+	assert_false(device_has_resumes(&f->family.device));
 }
 
 static int open_xrcd(struct session *session, int file, uint32_t flags)
@@ -283,17 +282,17 @@ static void test_domains_end_with_their_clients(void **state)
 
 	assert_true(file >= 0);
 	assert_int_equal(open_xrcd(f->sessions[0], file, RNIC_XRCD_CREATE), 0);
-	other = client_fixture_open(client_fixture_connect_device(&f->halves, geteuid(), NULL),
+	other = client_fixture_open(client_fixture_connect_device(&f->family, geteuid(), NULL),
 				    NULL, NULL);
 	create_pds(other, PDS);
 	device_connection_end(other->connection); /* is freed before */
 	device_connection_end(f->sessions[0]->connection);
-	halves_reap(&f->halves);
-	assert_int_equal(f->halves.device.connections.quotas.usage[RESOURCE_XRCD], 1);
+	family_reap(&f->family);
+	assert_int_equal(f->family.device.connections.quotas.usage[RESOURCE_XRCD], 1);
 	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
 			 0);
-	while (f->halves.device.connections.connection_count >= CLIENTS)
-		halves_reap(&f->halves);
+	while (f->family.device.connections.connection_count >= CLIENTS)
+		family_reap(&f->family);
 	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
 	close(file);
 }

@@ -42,9 +42,9 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 	return -1;
 }
 
-/* A device half, and a client that has said nothing yet. */
+/* A device, and a client that has said nothing yet. */
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct device_connection *connection;
 	int peer_fd;
 };
@@ -57,8 +57,8 @@ static int set_up(void **state)
 	memset(f, 0, sizeof(*f));
 	are_too_many = false;
 	refused_sends = 0;
-	halves_init(&f->halves, NULL, NULL);
-	f->connection = client_fixture_connect_device(&f->halves, 1, &f->peer_fd);
+	family_init(&f->family, NULL, NULL);
+	f->connection = client_fixture_connect_device(&f->family, 1, &f->peer_fd);
 	*state = f;
 	return 0;
 }
@@ -67,7 +67,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	close(f->peer_fd);
 	return 0;
 }
@@ -135,7 +135,7 @@ static int answer(struct fixture *f)
 {
 	unsigned fd_count;
 
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	return receive_reply(f, &fd_count);
 }
 
@@ -145,7 +145,7 @@ static void open_device(struct fixture *f)
 	unsigned fd_count;
 
 	ask(f, RNIC_CTL_OPEN_DEVICE, &open_device, sizeof(open_device), -1);
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	assert_int_equal(receive_reply(f, &fd_count), 0);
 	assert_int_equal(fd_count, 4);
 }
@@ -160,11 +160,11 @@ static void test_open_device_makes_a_session(void **state)
 		.rows = (uint8_t *)&row,
 	};
 
-	device_half_show(&f->halves.device, RNIC_SHOW_CLIENTS, &rows);
+	device_show(&f->family.device, RNIC_SHOW_CLIENTS, &rows);
 	assert_int_equal(rows.count, 0);
 	open_device(f);
-	assert_int_equal(device_half_session_count(&f->halves.device), 1);
-	device_half_show(&f->halves.device, RNIC_SHOW_CLIENTS, &rows);
+	assert_int_equal(device_session_count(&f->family.device), 1);
+	device_show(&f->family.device, RNIC_SHOW_CLIENTS, &rows);
 	assert_int_equal(rows.count, 1);
 	assert_int_equal(row.client_id, f->connection->client_id);
 	assert_int_equal(row.uid, 1);
@@ -176,9 +176,9 @@ static void assert_breaks(struct fixture *f)
 {
 	assert_int_equal(answer(f), 1);
 	assert_true(f->connection->requests.is_broken);
-	while (device_half_client_count(&f->halves.device) > 0)
-		halves_reap(&f->halves);
-	assert_int_equal(device_half_session_count(&f->halves.device), 0);
+	while (device_client_count(&f->family.device) > 0)
+		family_reap(&f->family);
+	assert_int_equal(device_session_count(&f->family.device), 0);
 }
 
 static void test_open_device_comes_first(void **state)
@@ -238,17 +238,17 @@ static void test_facts_make_events(void **state)
 	facts.gids.count = 1;
 	facts.gids.entries[0].gid.bytes[15] = 1;
 	facts.sequence = 1;
-	device_half_set_facts(&f->halves.device, &facts);
+	device_set_facts(&f->family.device, &facts);
 	assert_int_equal(events_of(async_fd, records, 4), 2);
 	assert_int_equal(records[0].type, RNIC_EVENT_PORT_ACTIVE);
 	assert_int_equal(records[1].type, RNIC_EVENT_GID_CHANGE);
 	facts.port.active_mtu = 3;
-	device_half_set_facts(&f->halves.device, &facts);
+	device_set_facts(&f->family.device, &facts);
 	facts.port.state = RNIC_PORT_DOWN;
-	device_half_set_facts(&f->halves.device, &facts);
+	device_set_facts(&f->family.device, &facts);
 	assert_int_equal(events_of(async_fd, records, 4), 1);
 	assert_int_equal(records[0].type, RNIC_EVENT_PORT_ERR);
-	assert_int_equal(f->halves.device.facts.port.active_mtu, 3);
+	assert_int_equal(f->family.device.facts.port.active_mtu, 3);
 	close(async_fd);
 }
 
@@ -264,12 +264,12 @@ static void test_crowd_is_served(void **state)
 	unsigned fd_count;
 
 	for (unsigned i = 0; i < CROWD; i++) {
-		client_fixture_connect_device(&f->halves, geteuid(), &peer_fds[i]);
+		client_fixture_connect_device(&f->family, geteuid(), &peer_fds[i]);
 		f->peer_fd = peer_fds[i];
 		ask(f, RNIC_CTL_OPEN_DEVICE, &unknown, sizeof(unknown), -1);
 	}
 	for (unsigned turns = 0; turns < 4; turns++)
-		halves_serve(&f->halves);
+		family_serve(&f->family);
 	for (unsigned i = 0; i < CROWD; i++) {
 		f->peer_fd = peer_fds[i];
 		assert_int_equal(receive_reply(f, &fd_count), -EINVAL);
@@ -284,11 +284,11 @@ static void test_client_ends_before_the_answer(void **state)
 	struct fixture *f = *state;
 
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
-	device_half_note_requests(&f->halves.device);
+	device_note_requests(&f->family.device);
 	device_connection_end(f->connection);
-	while (device_half_client_count(&f->halves.device) > 0)
-		halves_reap(&f->halves);
-	assert_false(device_half_serve(&f->halves.device));
+	while (device_client_count(&f->family.device) > 0)
+		family_reap(&f->family);
+	assert_false(device_serve(&f->family.device));
 }
 
 static atomic_int slow_fd = -1, gate_fd;
@@ -313,7 +313,7 @@ static unsigned replies_of_a_turn(struct fixture *f)
 {
 	unsigned count = 0, fd_count;
 
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	while (receive_reply(f, &fd_count) != 1)
 		count++;
 	return count;
@@ -328,11 +328,11 @@ static int bring_too_many(struct fixture *f)
 	int gate[2];
 
 	open_device(f);
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
 	slow_fd = dup(STDERR_FILENO);
-	f->halves.device.connections.quotas.limits[RESOURCE_DESCRIPTORS] = 9;
+	f->family.device.connections.quotas.limits[RESOURCE_DESCRIPTORS] = 9;
 	quota_defer_close(&f->connection->account, slow_fd);
 	quota_defer_close(&f->connection->account, dup(STDERR_FILENO));
 	ask(f, RNIC_CTL_SHARE, "", 0, STDERR_FILENO);
@@ -362,7 +362,7 @@ static void test_client_does_not_wait_for_ever(void **state)
 	int gate = bring_too_many(f);
 
 	now_ns += LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	assert_true(f->connection->requests.is_broken);
 	close(gate);
 	while (quota_closes_are_behind(&f->connection->account))
@@ -380,7 +380,7 @@ static void open_device_with_too_many(struct fixture *f)
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(replies_of_a_turn(f), 0);
-		assert_false(halves_have_work(&f->halves));
+		assert_false(family_have_work(&f->family));
 	}
 	assert_int_equal(refused_sends, 1);
 	assert_false(f->connection->requests.is_broken);
@@ -390,7 +390,7 @@ static void open_device_with_too_many(struct fixture *f)
 static void test_reply_is_sent_again_after_a_time(void **state)
 {
 	struct fixture *f = *state;
-	const struct request_server *server = &f->halves.device.connections.server;
+	const struct request_server *server = &f->family.device.connections.server;
 
 	open_device_with_too_many(f);
 	for (unsigned attempt = 2; attempt < 5; attempt++) {
@@ -413,7 +413,7 @@ static void test_reply_waits_for_descriptors_on_their_way(void **state)
 	open_device_with_too_many(f);
 	are_too_many = false;
 	now_ns += LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
-	halves_serve(&f->halves);
+	family_serve(&f->family);
 	assert_int_equal(receive_reply(f, &fd_count), 0);
 	assert_int_equal(fd_count, 4);
 	assert_int_equal(answer(f), 0);
@@ -450,7 +450,7 @@ static unsigned count_region_files(void)
 static void test_client_ends_while_the_reply_waits(void **state)
 {
 	struct fixture *f = *state;
-	const uint64_t *used = &f->halves.device.connections.quotas.usage[RESOURCE_DESCRIPTORS];
+	const uint64_t *used = &f->family.device.connections.quotas.usage[RESOURCE_DESCRIPTORS];
 	const uint64_t before = *used;
 
 	open_device_with_too_many(f);
@@ -458,8 +458,8 @@ static void test_client_ends_while_the_reply_waits(void **state)
 	/* Four of the session, and four of the reply. */
 	assert_int_equal(*used, before + 8);
 	device_connection_end(f->connection);
-	while (device_half_client_count(&f->halves.device) > 0)
-		halves_reap(&f->halves);
+	while (device_client_count(&f->family.device) > 0)
+		family_reap(&f->family);
 	assert_int_equal(count_region_files(), 0);
 }
 
@@ -471,7 +471,7 @@ static void test_a_program_shares_nothing(void **state)
 					       alone = {0};
 	struct fixture *f = *state;
 
-	f->halves.device.sessions.is_program = true;
+	f->family.device.sessions.is_program = true;
 	open_device(f);
 	ask(f, RNIC_CTL_OPEN_XRCD, &of_file, sizeof(of_file), STDERR_FILENO);
 	assert_int_equal(answer(f), -EOPNOTSUPP);

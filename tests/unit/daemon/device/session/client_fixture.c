@@ -18,17 +18,17 @@
 
 static void fixture_trouble(void *context, const struct rnic_process_trouble *trouble)
 {
-	struct halves *halves = context;
+	struct family *family = context;
 
-	trouble_of_device(&halves->clients, &halves->child, trouble);
+	trouble_of_device(&family->clients, &family->child, trouble);
 }
 
 static void note_gone(void *context, uint32_t client_id)
 {
-	struct halves *halves = context;
+	struct family *family = context;
 
-	halves->gone_count++;
-	halves->gone_client_id = client_id;
+	family->gone_count++;
+	family->gone_client_id = client_id;
 }
 
 /* The fixture's facts are those of the sessions. */
@@ -40,59 +40,59 @@ static void fixture_catch_up(void *context)
 /* Of devices whose test has no engine. */
 static struct engine idle_engine;
 
-void halves_init(struct halves *halves, struct engine *engine, struct cm *cm)
+void family_init(struct family *family, struct engine *engine, struct cm *cm)
 {
 	const struct client_set_config config = {
 		.role = &ctl_dispatch_role,
-		.devices = &halves->devices,
+		.devices = &family->devices,
 		.cm = cm,
-		.facts = &halves->facts,
-		.settings = &halves->settings,
+		.facts = &family->facts,
+		.settings = &family->settings,
 	};
 	const struct device_set_config no_devices = {.capture_fd = -1, .process_max = 1};
 
-	halves->host = (struct device_host){
+	family->host = (struct device_host){
 		.trouble = fixture_trouble,
 		.client_gone = note_gone,
 		.catch_up = fixture_catch_up,
-		.context = halves,
+		.context = family,
 	};
-	halves->device.host = &halves->host;
-	halves->device.path.engine = engine != NULL ? engine : &idle_engine;
-	assert_int_equal(session_set_init(&halves->device.sessions, engine, &halves->facts,
+	family->device.host = &family->host;
+	family->device.path.engine = engine != NULL ? engine : &idle_engine;
+	assert_int_equal(session_set_init(&family->device.sessions, engine, &family->facts,
 					  &device_connection_owner),
 			 0);
-	assert_int_equal(connection_set_init(&halves->device.connections, &halves->device.sessions,
-					     &halves->host, &device_requests_role, UINT64_MAX),
+	assert_int_equal(connection_set_init(&family->device.connections, &family->device.sessions,
+					     &family->host, &device_requests_role, UINT64_MAX),
 			 0);
-	halves->child.pid = getpid();
-	halves->child.uid = geteuid();
-	assert_int_equal(device_set_open(&halves->devices, &no_devices), 0);
-	assert_int_equal(client_set_init(&halves->clients, &config), 0);
+	family->child.pid = getpid();
+	family->child.uid = geteuid();
+	assert_int_equal(device_set_open(&family->devices, &no_devices), 0);
+	assert_int_equal(client_set_init(&family->clients, &config), 0);
 }
 
-void halves_fini(struct halves *halves)
+void family_fini(struct family *family)
 {
-	client_teardown_all(&halves->clients);
-	client_set_fini(&halves->clients);
-	device_set_close(&halves->devices);
-	connection_teardown_all(&halves->device.connections);
-	connection_set_fini(&halves->device.connections);
-	session_set_fini(&halves->device.sessions);
+	client_teardown_all(&family->clients);
+	client_set_fini(&family->clients);
+	device_set_close(&family->devices);
+	connection_teardown_all(&family->device.connections);
+	connection_set_fini(&family->device.connections);
+	session_set_fini(&family->device.sessions);
 }
 
-void halves_reap(struct halves *halves)
+void family_reap(struct family *family)
 {
-	sigbus_guard_break(&halves->device.sessions);
-	connection_teardown_run(&halves->device.connections);
-	client_teardown_run(&halves->clients);
+	sigbus_guard_break(&family->device.sessions);
+	connection_teardown_run(&family->device.connections);
+	client_teardown_run(&family->clients);
 }
 
-bool halves_have_work(const struct halves *halves)
+bool family_have_work(const struct family *family)
 {
-	return client_set_has_work(&halves->clients) ||
-	       connection_set_has_work(&halves->device.connections) ||
-	       session_turn_has_work(&halves->device.sessions);
+	return client_set_has_work(&family->clients) ||
+	       connection_set_has_work(&family->device.connections) ||
+	       session_turn_has_work(&family->device.sessions);
 }
 
 static void keep_or_close(int fd, int *kept)
@@ -103,23 +103,23 @@ static void keep_or_close(int fd, int *kept)
 		close(fd);
 }
 
-struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *peer_fd)
+struct client *client_fixture_connect(struct family *family, uid_t uid, int *peer_fd)
 {
 	struct client *client;
 	int sockets[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
 	keep_or_close(sockets[1], peer_fd);
-	client = client_create(&halves->clients, sockets[0], 1, uid);
+	client = client_create(&family->clients, sockets[0], 1, uid);
 	assert_non_null(client);
 	return client;
 }
 
-struct device_connection *client_fixture_connect_device(struct halves *halves, uid_t uid,
+struct device_connection *client_fixture_connect_device(struct family *family, uid_t uid,
 							int *peer_fd)
 {
 	struct device_client client = {
-		.client_id = ++halves->last_client_id,
+		.client_id = ++family->last_client_id,
 		.uid = uid,
 		.pid = 1,
 		.pid_fd = -1,
@@ -131,7 +131,7 @@ struct device_connection *client_fixture_connect_device(struct halves *halves, u
 	keep_or_close(sockets[1], peer_fd);
 	client.connection_fd = sockets[0];
 	assert_int_equal(
-		device_connection_create(&halves->device.connections, &client, &connection), 0);
+		device_connection_create(&family->device.connections, &client, &connection), 0);
 	return connection;
 }
 
@@ -148,10 +148,10 @@ struct session *client_fixture_open(struct device_connection *connection, int *d
 	return connection->session;
 }
 
-bool halves_serve(struct halves *halves)
+bool family_serve(struct family *family)
 {
-	device_half_note_requests(&halves->device);
-	return device_half_serve(&halves->device);
+	device_note_requests(&family->device);
+	return device_serve(&family->device);
 }
 
 struct rnic_qp_control *client_fixture_control(const struct session_qp *qp)
@@ -171,7 +171,7 @@ void client_fixture_place_queues(const struct ctl_call *like, struct rnic_ctl_cr
 	assert_int_equal(rnic_queues_plan(&granted, &plan), 0);
 	entries_bytes = rnic_round_up(plan.entries_bytes, RNIC_CACHE_LINE_BYTES);
 	const struct rnic_ctl_create_queue_region region = {
-		.bytes = rnic_round_up(entries_bytes + plan.sides_bytes, RNIC_QUEUE_PAGE_BYTES),
+		.bytes = rnic_round_up(entries_bytes + plan.spill_bytes, RNIC_QUEUE_PAGE_BYTES),
 	};
 
 	if (region.bytes == 0)
@@ -182,5 +182,5 @@ void client_fixture_place_queues(const struct ctl_call *like, struct rnic_ctl_cr
 	close(call.reply_fds[0]);
 	memcpy(&request->queue_region, call.reply.payload, sizeof(request->queue_region));
 	request->entries_offset = 0;
-	request->sides_offset = entries_bytes;
+	request->spill_offset = entries_bytes;
 }

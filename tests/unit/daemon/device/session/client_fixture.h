@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Both halves of the daemon without network, and clients, which the tests play themselves. */
+/* Both programs of the daemon without network, and clients, which the tests play themselves. */
 #ifndef TESTS_UNIT_DAEMON_DEVICE_SESSION_CLIENT_FIXTURE_H
 #define TESTS_UNIT_DAEMON_DEVICE_SESSION_CLIENT_FIXTURE_H
 
@@ -16,43 +16,43 @@
 struct ctl_call;
 struct session_qp;
 
-struct halves {
+struct family {
 	struct device_facts facts; /* the test's to fill in */
 	struct device_settings settings;
 	struct device_host host;
-	struct device_half device; /* of which there are sessions only */
+	struct device device;	   /* of which there are sessions only */
 	struct device_set devices; /* without processes */
-	struct device_child child; /* of the device half, as the control plane would see it */
+	struct device_child child; /* of the device, as the control plane would see it */
 	struct client_set clients;
 	uint32_t last_client_id; /* of the device connections */
-	uint32_t gone_count;	 /* clients of whose end the device half has told */
+	uint32_t gone_count;	 /* clients of whose end the device has told */
 	uint32_t gone_client_id; /* the last of them */
 };
 
 /* `engine` and `cm` may be NULL where nobody asks them; the engine may be made later. */
-void halves_init(struct halves *halves, struct engine *engine, struct cm *cm);
+void family_init(struct family *family, struct engine *engine, struct cm *cm);
 
 /* Ends all clients. */
-void halves_fini(struct halves *halves);
+void family_fini(struct family *family);
 
 /* Ends clients as a turn does. */
-void halves_reap(struct halves *halves);
+void family_reap(struct family *family);
 
 /* Serves the requests that have come, as after a turn of the device. */
-bool halves_serve(struct halves *halves);
+bool family_serve(struct family *family);
 
 /* Whether another turn has anything to do. */
-bool halves_have_work(const struct halves *halves);
+bool family_have_work(const struct family *family);
 
 /*
  * A client of `uid` that has connected to the control plane and said nothing yet. The client's end
  * of the connection, which does not block, is at `*peer_fd` for the test to close; NULL: closed at
  * once.
  */
-struct client *client_fixture_connect(struct halves *halves, uid_t uid, int *peer_fd);
+struct client *client_fixture_connect(struct family *family, uid_t uid, int *peer_fd);
 
 /* The same for a device connection. */
-struct device_connection *client_fixture_connect_device(struct halves *halves, uid_t uid,
+struct device_connection *client_fixture_connect_device(struct family *family, uid_t uid,
 							int *peer_fd);
 
 /*

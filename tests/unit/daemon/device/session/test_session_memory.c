@@ -29,7 +29,7 @@ int __wrap_munmap(void *address, size_t bytes)
 }
 
 struct fixture {
-	struct halves halves;
+	struct family family;
 	struct session *session;
 	uint64_t usage[RESOURCE_COUNT]; /* before the test */
 	int peer_fd;
@@ -41,9 +41,9 @@ static int set_up(void **state)
 	struct fixture *f = &fixture;
 
 	memset(f, 0, sizeof(*f));
-	halves_init(&f->halves, NULL, NULL);
+	family_init(&f->family, NULL, NULL);
 	f->session = client_fixture_open(
-		client_fixture_connect_device(&f->halves, geteuid(), &f->peer_fd), NULL, NULL);
+		client_fixture_connect_device(&f->family, geteuid(), &f->peer_fd), NULL, NULL);
 	memcpy(f->usage, f->session->account->usage, sizeof(f->usage));
 	unmapped_bytes = 0;
 	unmapped_by_all_bytes = 0;
@@ -57,11 +57,11 @@ static int tear_down(void **state)
 
 	/* What is unmapped in the background is no other test's. */
 	device_connection_end(f->session->connection);
-	while (f->halves.device.connections.connection_count > 0)
-		halves_reap(&f->halves);
-	while (deferred_close_pending(&f->halves.device.connections.quotas.deferred_close) > 0)
+	while (f->family.device.connections.connection_count > 0)
+		family_reap(&f->family);
+	while (deferred_close_pending(&f->family.device.connections.quotas.deferred_close) > 0)
 		sched_yield();
-	halves_fini(&f->halves);
+	family_fini(&f->family);
 	close(f->peer_fd);
 	return 0;
 }

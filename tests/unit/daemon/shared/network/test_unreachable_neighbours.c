@@ -23,7 +23,8 @@ static void test_silent_ones_of_the_interface(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++)
-		assert_int_equal(silent_neighbours_match(&cases[i].fact, NETDEV), cases[i].matches);
+		assert_int_equal(unreachable_neighbours_match(&cases[i].fact, NETDEV),
+				 cases[i].matches);
 }
 
 static void test_loopback_has_no_neighbours(void **state)
@@ -31,7 +32,7 @@ static void test_loopback_has_no_neighbours(void **state)
 	struct rnic_gid silent[4];
 
 	(void)state;
-	assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
+	assert_int_equal(unreachable_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
 }
 
 static void test_one_socket_serves_all_questions(void **state)
@@ -39,11 +40,11 @@ static void test_one_socket_serves_all_questions(void **state)
 	struct rnic_gid silent[4];
 
 	(void)state;
-	assert_int_equal(silent_neighbours_prepare(), 0);
+	assert_int_equal(unreachable_neighbours_prepare(), 0);
 	for (int i = 0; i < 3; i++) {
 		/* No room: the answer stays in the socket. */
-		assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 0), 0);
-		assert_int_equal(silent_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
+		assert_int_equal(unreachable_neighbours_ask(if_nametoindex("lo"), silent, 0), 0);
+		assert_int_equal(unreachable_neighbours_ask(if_nametoindex("lo"), silent, 4), 0);
 	}
 }
 

@@ -39,17 +39,17 @@ static void test_what_a_process_can_spare(void **state)
 static void test_regions_are_mappings(void **state)
 {
 	struct shared_region regions[MAPPINGS + 1];
-	struct halves halves = {0};
-	struct quota_pool *pool = &halves.device.connections.quotas;
+	struct family family = {0};
+	struct quota_pool *pool = &family.device.connections.quotas;
 	struct session *session;
 	uint64_t mappings, shared_bytes; /* of the session itself */
 	unsigned made = 0;
 	int fd;
 
 	(void)state;
-	halves_init(&halves, NULL, NULL);
+	family_init(&family, NULL, NULL);
 	pool->limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	session = client_fixture_open(client_fixture_connect_device(&halves, geteuid(), NULL), NULL,
+	session = client_fixture_open(client_fixture_connect_device(&family, geteuid(), NULL), NULL,
 				      NULL);
 	mappings = pool->usage[RESOURCE_MAPPINGS];
 	shared_bytes = pool->usage[RESOURCE_SHARED_BYTES];
@@ -64,7 +64,7 @@ static void test_regions_are_mappings(void **state)
 		session_close_shared(session, &regions[--made]);
 	assert_int_equal(pool->usage[RESOURCE_MAPPINGS], mappings);
 	assert_int_equal(pool->usage[RESOURCE_SHARED_BYTES], shared_bytes);
-	halves_fini(&halves);
+	family_fini(&family);
 }
 
 static int slow_fd = -1, gate_fd;
@@ -129,49 +129,49 @@ static void test_connections_close_apart(void **state)
 {
 	const uid_t stranger = geteuid() + 1;
 	struct client *slow, *other;
-	struct halves halves = {0};
+	struct family family = {0};
 	int gate[2], other_fd;
 
 	(void)state;
-	halves_init(&halves, NULL, NULL);
+	family_init(&family, NULL, NULL);
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
-	slow = client_fixture_connect(&halves, stranger, NULL);
-	other = client_fixture_connect(&halves, stranger + 1, NULL);
+	slow = client_fixture_connect(&family, stranger, NULL);
+	other = client_fixture_connect(&family, stranger + 1, NULL);
 	slow_fd = slow->requests.fd;
 	other_fd = other->requests.fd;
 	client_end(slow);
-	halves_reap(&halves);
+	family_reap(&family);
 	client_end(other);
-	halves_reap(&halves);
+	family_reap(&family);
 	for (int i = 0; i < 10000 && is_open(other_fd); i++)
 		poll(NULL, 0, 1);
 	assert_false(is_open(other_fd));
-	slow = client_fixture_connect(&halves, stranger, NULL);
+	slow = client_fixture_connect(&family, stranger, NULL);
 	assert_int_equal(deferred_close_pending(&slow->account.user->deferred_close), 1);
-	assert_int_equal(user_quotas_pending(&halves.clients.users), 1);
+	assert_int_equal(user_quotas_pending(&family.clients.users), 1);
 	close(gate[1]);
 	while (deferred_close_pending(&slow->account.user->deferred_close) > 0)
 		poll(NULL, 0, 1);
 	close(gate[0]);
-	halves_fini(&halves);
+	family_fini(&family);
 }
 
 /* No client takes all. */
 static void test_no_client_takes_all_mappings(void **state)
 {
-	struct halves halves = {0};
+	struct family family = {0};
 	struct client *own;
 
 	(void)state;
-	halves_init(&halves, NULL, NULL);
-	halves.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
-	own = client_fixture_connect(&halves, geteuid(), NULL);
+	family_init(&family, NULL, NULL);
+	family.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	own = client_fixture_connect(&family, geteuid(), NULL);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
 	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, 1), -ENOSPC);
 	quota_discharge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
-	halves_fini(&halves);
+	family_fini(&family);
 }
 
 int main(void)

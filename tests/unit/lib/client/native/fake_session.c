@@ -13,7 +13,7 @@ static void queue_open(struct rnic_work_queue *queue, struct fake_session *fake,
 		       uint32_t depth, uint32_t max_sge)
 {
 	rnic_work_queue_init(queue, max_sge);
-	rnic_work_queue_place(queue, plan, fake->entries, fake->sides, producer, depth);
+	rnic_work_queue_place(queue, plan, fake->entries, fake->spill, producer, depth);
 }
 
 static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *capacities)
@@ -24,8 +24,8 @@ static void qp_open(struct fake_session *fake, const struct rnic_qp_capacities *
 
 	assert(error == 0);
 	fake->entries = calloc(1, fake->plan.entries_bytes);
-	fake->sides = calloc(1, fake->plan.sides_bytes);
-	assert(fake->entries != NULL && fake->sides != NULL);
+	fake->spill = calloc(1, fake->plan.spill_bytes);
+	assert(fake->entries != NULL && fake->spill != NULL);
 	qp->context = &fake->context;
 	qp->handle.slot = FAKE_QP_SLOT;
 	qp->qpn = FAKE_QPN;
@@ -78,7 +78,7 @@ void fake_session_destroy(struct fake_session *fake)
 	free(fake->context.qps);
 	free(fake->cq_region);
 	free(fake->entries);
-	free(fake->sides);
+	free(fake->spill);
 	free(fake);
 }
 

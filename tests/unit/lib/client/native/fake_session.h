@@ -23,7 +23,7 @@ struct fake_session {
 	struct rnic_cq_region second_region;
 	struct rnic_qp qp;
 	struct rnic_queues_plan plan;
-	uint8_t *entries, *sides;
+	uint8_t *entries, *spill;
 };
 
 /* The queue pair is in RTS. Ends the test when there is no memory. */

@@ -248,7 +248,7 @@ static void test_armed_queue_is_polled_at_once(void **state)
 	assert_int_equal(yields, 0);
 }
 
-static void poll_in_vain(struct rnic_cq *cq, int times)
+static void on_empty_poll(struct rnic_cq *cq, int times)
 {
 	struct rnic_completion taken;
 
@@ -276,7 +276,7 @@ static void test_thread_alone_on_its_core_looks_for_arrivals_instead(void **stat
 	struct fake_session *fake = *state;
 
 	put_device_into_program(fake);
-	poll_in_vain(&fake->cq, 100);
+	on_empty_poll(&fake->cq, 100);
 	assert_in_range(yields, 10, 20);
 }
 
@@ -286,7 +286,7 @@ static void test_thread_among_others_yields_at_each_poll(void **state)
 
 	put_device_into_program(fake);
 	yield_us = 2;
-	poll_in_vain(&fake->cq, 100);
+	on_empty_poll(&fake->cq, 100);
 	assert_int_equal(yields, 100 - 3);
 }
 
@@ -294,7 +294,7 @@ static void test_client_of_a_device_process_yields_at_each_poll(void **state)
 {
 	struct fake_session *fake = *state;
 
-	poll_in_vain(&fake->cq, 100);
+	on_empty_poll(&fake->cq, 100);
 	assert_int_equal(yields, 100 - 3);
 }
 
@@ -303,7 +303,7 @@ static void test_client_stays_awake_until_it_has_polled_for_long(void **state)
 {
 	struct fake_session *fake = *state;
 
-	poll_in_vain(&fake->cq, POLLS_BEFORE_A_SLEEP - 1);
+	on_empty_poll(&fake->cq, POLLS_BEFORE_A_SLEEP - 1);
 	assert_int_equal(sleeps, 0);
 	assert_false(fake->session.poll_waits.value);
 }
@@ -322,7 +322,7 @@ static void test_idle_queue_beside_a_busy_one_costs_nothing(void **state)
 
 	for (uint32_t i = 0; i < 3 * POLLS_BEFORE_A_SLEEP; i++) {
 		complete(fake, i, 0, i + 1);
-		poll_in_vain(idle, 1);
+		on_empty_poll(idle, 1);
 		assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
 	}
 	assert_int_equal(yields, 0);
@@ -334,11 +334,11 @@ static void test_thread_sleeps_when_all_its_queues_are_empty(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_cq *other = fake_session_second_cq(fake);
 
-	poll_in_vain(&fake->cq, POLLS_BEFORE_A_SLEEP);
+	on_empty_poll(&fake->cq, POLLS_BEFORE_A_SLEEP);
 	assert_true(fake->session.poll_waits.value);
-	poll_in_vain(other, 1);
+	on_empty_poll(other, 1);
 	assert_int_equal(sleeps, 0);
-	poll_in_vain(&fake->cq, 1);
+	on_empty_poll(&fake->cq, 1);
 	assert_int_equal(sleeps, 1);
 	assert_false(fake->session.poll_waits.value);
 }
@@ -349,11 +349,11 @@ static void test_entry_of_another_queue_ends_the_sleep(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_cq *other = fake_session_second_cq(fake);
 
-	poll_in_vain(other, POLLS_BEFORE_A_SLEEP);
-	poll_in_vain(&fake->cq, 1);
+	on_empty_poll(other, POLLS_BEFORE_A_SLEEP);
+	on_empty_poll(&fake->cq, 1);
 	complete(fake, 1, 0, 1);
 	assert_true(wakes_somebody(fake));
-	poll_in_vain(other, 1);
+	on_empty_poll(other, 1);
 	assert_int_equal(sleeps, 0);
 }
 
@@ -362,8 +362,8 @@ static void test_queue_that_is_polled_no_more_keeps_nobody_awake(void **state)
 	struct fake_session *fake = *state;
 	struct rnic_cq *left = fake_session_second_cq(fake);
 
-	poll_in_vain(left, POLLS_BEFORE_A_SLEEP);
-	poll_in_vain(&fake->cq, 2 * POLLS_BEFORE_A_SLEEP);
+	on_empty_poll(left, POLLS_BEFORE_A_SLEEP);
+	on_empty_poll(&fake->cq, 2 * POLLS_BEFORE_A_SLEEP);
 	assert_true(sleeps > POLLS_BEFORE_A_SLEEP / 4);
 }
 

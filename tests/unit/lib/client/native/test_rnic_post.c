@@ -73,7 +73,7 @@ static void test_entry(void **state)
 	assert_int_equal(doorbell, RNIC_DOORBELL(RNIC_DOORBELL_SEND, FAKE_QP_SLOT));
 }
 
-static void test_side_area(void **state)
+static void test_spill_area(void **state)
 {
 	struct fake_session *fake = *state;
 	const struct rnic_sge sges[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
@@ -91,8 +91,8 @@ static void test_side_area(void **state)
 	uint32_t doorbell;
 
 	assert_int_equal(rnic_post_send(&fake->qp, &first, &bad), 0);
-	assert_memory_equal(fake->qp.send.side, sges, sizeof(sges));
-	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes,
+	assert_memory_equal(fake->qp.send.spill, sges, sizeof(sges));
+	assert_memory_equal(fake->qp.send.spill + fake->qp.send.spill_stride_bytes,
 			    "seventeen inline.", 17);
 	assert_int_equal(sent(fake, 0).sge_count, 3);
 	assert_int_equal(sent(fake, 1).inline_bytes, 17);
@@ -123,18 +123,18 @@ static void test_what_lies_where(void **state)
 	};
 	struct rnic_send_wqe entry;
 
-	memset(fake->qp.send.side, 0xa5, 2 * fake->qp.send.side_stride_bytes);
+	memset(fake->qp.send.spill, 0xa5, 2 * fake->qp.send.spill_stride_bytes);
 	assert_int_equal(rnic_post_send(&fake->qp, &small, &bad), 0);
 	entry = sent(fake, 0);
 	assert_int_equal(entry.inline_bytes, 16);
 	assert_memory_equal(entry.inline_data, "sixteen\0inline.", 16);
-	assert_int_equal(fake->qp.send.side[0], 0xa5);
+	assert_int_equal(fake->qp.send.spill[0], 0xa5);
 	entry = sent(fake, 1);
 	assert_int_equal(entry.sge_count, 1);
 	assert_int_equal(entry.remote_address, 4);
 	assert_int_equal(entry.atomic.compare, 6);
 	assert_int_equal(entry.atomic.swap_or_add, 7);
-	assert_memory_equal(fake->qp.send.side + fake->qp.send.side_stride_bytes, &result,
+	assert_memory_equal(fake->qp.send.spill + fake->qp.send.spill_stride_bytes, &result,
 			    sizeof(result));
 }
 
@@ -450,7 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_entry, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_side_area, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_spill_area, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_lies_where, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_endless_receive, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),

@@ -71,7 +71,7 @@ static const uint8_t *side_at(const struct bench *bench, uint32_t index)
 {
 	const struct rnic_work_queue *queue = &bench->fake->qp.send;
 
-	return queue->side + (index & queue->mask) * queue->side_stride_bytes;
+	return queue->spill + (index & queue->mask) * queue->spill_stride_bytes;
 }
 
 static uint32_t published(const struct bench *bench)

@@ -76,7 +76,7 @@ static uint64_t engine_bytes_per_qp(const struct fixture_options *options)
 	return bytes;
 }
 
-/* The entries; a client touches the side areas only with inline data or many SGEs. */
+/* The entries; a client touches the spill areas only with inline data or many SGEs. */
 static uint64_t ring_bytes(const struct rnic_qp_capacities *capacities)
 {
 	struct rnic_queues_plan plan;

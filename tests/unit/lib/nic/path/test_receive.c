@@ -25,9 +25,9 @@ struct bench {
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 	struct engine_fixture *fixture;
 	struct data_path path;
-	uint32_t strays;
-	uint8_t stray_bytes[RNIC_PACKET_BYTES_MAX];
-	uint32_t stray_length;
+	uint32_t misrouted;
+	uint8_t misrouted_bytes[RNIC_PACKET_BYTES_MAX];
+	uint32_t misrouted_length;
 };
 
 static uint32_t arrive(struct port *port, struct datagram *into, uint32_t max, uint64_t now_ns)
@@ -65,14 +65,14 @@ static const struct port_ops arriving_ops = {
 };
 
 /* Loses the second one. */
-static bool keep_stray(void *context, const struct datagram *datagram)
+static bool keep_misrouted(void *context, const struct datagram *datagram)
 {
 	struct bench *bench = context;
 
-	bench->strays++;
-	bench->stray_length = datagram->length;
-	memcpy(bench->stray_bytes, datagram->bytes, datagram->length);
-	return bench->strays != 2;
+	bench->misrouted++;
+	bench->misrouted_length = datagram->length;
+	memcpy(bench->misrouted_bytes, datagram->bytes, datagram->length);
+	return bench->misrouted != 2;
 }
 
 /* The engine's QPN is in the lane that the data path has. */
@@ -84,7 +84,8 @@ static struct bench *bench_create(void)
 	bench->fixture = fixture_create(&fixture_defaults);
 	bench->port.ops = &arriving_ops;
 	assert_int_equal(data_path_init(&bench->path, &bench->fixture->engine, &bench->port), 0);
-	data_path_set_lane(&bench->path, rnic_lane_of(bench->fixture->qp->qpn), keep_stray, bench);
+	data_path_set_lane(&bench->path, rnic_lane_of(bench->fixture->qp->qpn), keep_misrouted,
+			   bench);
 	fixture_post_receive(bench->fixture, 1, 0, PAYLOAD_BYTES);
 	return bench;
 }
@@ -150,36 +151,36 @@ static void test_own_packet(void **state)
 	(void)state;
 	bench_receive(bench, bench->fixture->qp->qpn);
 	assert_int_equal(bench->fixture->completion_count, 1);
-	assert_int_equal(bench->strays, 0);
+	assert_int_equal(bench->misrouted, 0);
 	bench_destroy(bench);
 }
 
-/* A stray comes whole to the owner, and nothing of it to the engine. */
-static void test_stray(void **state)
+/* A misrouted packet comes whole to the owner, and nothing of it to the engine. */
+static void test_misrouted(void **state)
 {
 	static const uint32_t qpns[] = {1, OTHER_LANE << RNIC_LANE_BITS | 5, 0xfeffff};
 	struct bench *bench = bench_create();
 
 	(void)state;
-	data_path_set_lane(&bench->path, 0x80, keep_stray, bench);
+	data_path_set_lane(&bench->path, 0x80, keep_misrouted, bench);
 	for (uint32_t i = 0; i < RNIC_COUNT_OF(qpns); i++) {
 		bench_receive(bench, qpns[i]);
-		assert_int_equal(bench->strays, i + 1);
-		assert_int_equal(bench->path.receive.strays, i + 1);
-		assert_int_equal(bench->path.receive.lost_strays, i >= 1);
-		assert_int_equal(bench->stray_length, bench->arrival.length);
-		assert_memory_equal(bench->stray_bytes, bench->bytes, bench->stray_length);
+		assert_int_equal(bench->misrouted, i + 1);
+		assert_int_equal(bench->path.receive.misrouted, i + 1);
+		assert_int_equal(bench->path.receive.lost_misrouted, i >= 1);
+		assert_int_equal(bench->misrouted_length, bench->arrival.length);
+		assert_memory_equal(bench->misrouted_bytes, bench->bytes, bench->misrouted_length);
 	}
 	assert_int_equal(bench->fixture->engine.counters[COUNTER_RECEIVED_PACKETS], 0);
 	data_path_set_lane(&bench->path, 0x80, NULL, NULL);
 	bench_receive(bench, qpns[0]);
-	assert_int_equal(bench->path.receive.strays, RNIC_COUNT_OF(qpns) + 1);
-	assert_int_equal(bench->path.receive.lost_strays, 2);
+	assert_int_equal(bench->path.receive.misrouted, RNIC_COUNT_OF(qpns) + 1);
+	assert_int_equal(bench->path.receive.lost_misrouted, 2);
 	bench_destroy(bench);
 }
 
 /* What nobody has, what is damaged, and all packets of a device without lanes stay here. */
-static void test_no_strays(void **state)
+static void test_none_misrouted(void **state)
 {
 	struct bench *bench = bench_create();
 
@@ -197,10 +198,10 @@ static void test_no_strays(void **state)
 	bench->has_arrival = true;
 	receive_run(&bench->path.receive, bench->fixture->now_ns);
 	assert_int_equal(bench->path.receive.icrc.bad, 2);
-	data_path_set_lane(&bench->path, RNIC_LANE_NONE, keep_stray, bench);
+	data_path_set_lane(&bench->path, RNIC_LANE_NONE, keep_misrouted, bench);
 	bench_receive(bench, OTHER_LANE << RNIC_LANE_BITS);
 	assert_int_equal(unknown_of(bench), 3);
-	assert_int_equal(bench->strays, 0);
+	assert_int_equal(bench->misrouted, 0);
 	bench_destroy(bench);
 }
 
@@ -231,7 +232,7 @@ static void test_delivered(void **state)
 			  bench->fixture->now_ns);
 	assert_int_equal(bench->fixture->completion_count, 1);
 	assert_int_equal(bench->fixture->memory.bytes[0], 0x5a);
-	assert_int_equal(bench->strays, 0);
+	assert_int_equal(bench->misrouted, 0);
 	bench_destroy(bench);
 }
 
@@ -287,9 +288,12 @@ static void test_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_packet), cmocka_unit_test(test_stray),
-		cmocka_unit_test(test_no_strays),  cmocka_unit_test(test_delivered),
-		cmocka_unit_test(test_turn),	   cmocka_unit_test(test_batch_to_many_queue_pairs),
+		cmocka_unit_test(test_own_packet),
+		cmocka_unit_test(test_misrouted),
+		cmocka_unit_test(test_none_misrouted),
+		cmocka_unit_test(test_delivered),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_batch_to_many_queue_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,24 +63,24 @@ static int set_up(void **state)
 	return 0;
 }
 
-static struct rnic_queues_plan plan_of(uint64_t entries_bytes, uint64_t sides_bytes)
+static struct rnic_queues_plan plan_of(uint64_t entries_bytes, uint64_t spill_bytes)
 {
 	return (struct rnic_queues_plan){
 		.entries_bytes = entries_bytes,
-		.sides_bytes = sides_bytes,
+		.spill_bytes = spill_bytes,
 	};
 }
 
-static struct rnic_queue_places take(uint64_t entries_bytes, uint64_t sides_bytes)
+static struct rnic_queue_places take(uint64_t entries_bytes, uint64_t spill_bytes)
 {
-	const struct rnic_queues_plan plan = plan_of(entries_bytes, sides_bytes);
+	const struct rnic_queues_plan plan = plan_of(entries_bytes, spill_bytes);
 	struct rnic_queue_places places;
 
 	assert_int_equal(rnic_queue_places_take(&memory, &plan, &places), 0);
 	return places;
 }
 
-/* Small queues lie beside their side areas, and the next ones beside them. */
+/* Small queues lie beside their spill areas, and the next ones beside them. */
 static void test_small_queues_share_a_page(void **state)
 {
 	struct rnic_queue_places first = take(700, 1024), second = take(700, 1024);
@@ -88,16 +88,16 @@ static void test_small_queues_share_a_page(void **state)
 	(void)state;
 	assert_int_equal(fake.created, 1);
 	assert_int_equal(first.entries_offset, 0);
-	assert_int_equal(first.sides_offset, 704);
+	assert_int_equal(first.spill_offset, 704);
 	assert_int_equal(second.entries_offset, 1792);
-	assert_int_equal(second.sides_offset, 1792 + 704);
+	assert_int_equal(second.spill_offset, 1792 + 704);
 	rnic_queue_places_give(&memory, &first);
 	assert_int_equal(take(700, 1024).entries_offset, 0);
 	assert_int_equal(rnic_queue_places_handle(&second).slot, 0);
 	rnic_queue_memory_free(&memory);
 }
 
-/* No page lies between the entries because of side areas that nobody may use. */
+/* No page lies between the entries because of spill areas that nobody may use. */
 static void test_sides_lie_at_the_back(void **state)
 {
 	struct rnic_queue_places first = take(9216, 8192), second = take(9216, 8192);
@@ -106,12 +106,12 @@ static void test_sides_lie_at_the_back(void **state)
 	(void)state;
 	assert_int_equal(first.entries_offset, 0);
 	assert_int_equal(second.entries_offset, 9216);
-	assert_int_equal(first.sides_offset, bytes - 8192);
-	assert_int_equal(second.sides_offset, bytes - 2 * 8192);
+	assert_int_equal(first.spill_offset, bytes - 8192);
+	assert_int_equal(second.spill_offset, bytes - 2 * 8192);
 	memset(rnic_queue_places_entries(&second), 0xff, 9216);
-	memset(rnic_queue_places_sides(&second), 0xff, 8192);
+	memset(rnic_queue_places_spill(&second), 0xff, 8192);
 	assert_int_equal(rnic_queue_places_entries(&first)[9215], 0);
-	assert_int_equal(rnic_queue_places_sides(&first)[0], 0);
+	assert_int_equal(rnic_queue_places_spill(&first)[0], 0);
 	rnic_queue_memory_free(&memory);
 }
 
@@ -161,7 +161,7 @@ static void test_large_queues_stand_alone(void **state)
 
 	(void)state;
 	assert_int_equal(fake.latest_bytes, (35 << 20) + PAGE_BYTES);
-	rnic_queue_places_sides(&places)[32 << 20] = 1;
+	rnic_queue_places_spill(&places)[32 << 20] = 1;
 	rnic_queue_places_give(&memory, &places);
 	assert_int_equal(fake.destroyed, 1);
 	assert_null(memory.regions);

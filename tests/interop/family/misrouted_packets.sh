@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Packets that the kernel gives to the lane of another user: stray_packets.sh PORT FAMILY
+# Packets that the kernel gives to the lane of another user: misrouted_packets.sh PORT FAMILY
 #
 # A receiver's kernel merges packets of one source port (GRO), and gives all of them to the lane of
-# the first. A peer that sends from one port to the lanes of two users so makes strays. They reach
-# their queue pairs all the same. The peer here is a daemon without lanes: it sends packets one by
-# one, from port 4791.
+# the first. A peer that sends from one port to the lanes of two users so makes misrouted packets.
+# They reach their queue pairs all the same. The peer here is a daemon without lanes: it sends
+# packets one by one, from port 4791.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/user_programs.sh"
 
@@ -49,7 +49,7 @@ counter() {
 streams_run() {
 	local process before failed=0
 	servers=() clients=()
-	before=$(counter stray_pkts)
+	before=$(counter misrouted_pkts)
 	stream_start $user_a 7980 "$@"
 	stream_start $user_b 7981 "$@"
 	for process in "${servers[@]}" "${clients[@]}"; do
@@ -59,18 +59,19 @@ streams_run() {
 	done
 	cat "$WORK"/server798?.out "$WORK"/client798?.out >"$WORK/streams.out"
 	[ $failed -eq 0 ] && pass "$* for two users" || fail "$* for two users" "$WORK/streams.out"
-	strays=$(($(counter stray_pkts) - before))
-	echo "# $strays strays; lost in all: $(counter stray_lost_pkts)"
+	misrouted=$(($(counter misrouted_pkts) - before))
+	echo "# $misrouted packets were misrouted; lost in all: $(counter misrouted_lost_pkts)"
 }
 
 check "the peer has one lane" holds 1 device "rows['lane_count'] == 1"
 # The two streams must overlap: the second one may start late.
 for rounds in 300 1000 3000; do
 	streams_run ibv_rc_pingpong -c -s 65536 -n $rounds -m 1024
-	[ "$strays" -le 100 ] || break
+	[ "$misrouted" -le 100 ] || break
 done
-check "strays came" test "$strays" -gt 100
+check "misrouted packets came" test "$misrouted" -gt 100
 streams_run ibv_rc_pingpong -c -s 1000 -n 5000
-check "strays came" test "$strays" -gt 0
-check "few of all were lost" test "$(counter stray_lost_pkts)" -lt $(($(counter stray_pkts) / 10))
+check "misrouted packets came" test "$misrouted" -gt 0
+check "few of all were lost" \
+	test "$(counter misrouted_lost_pkts)" -lt $(($(counter misrouted_pkts) / 10))
 topology_finish
