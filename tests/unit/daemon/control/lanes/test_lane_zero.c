@@ -34,7 +34,7 @@ struct bench {
 	uint32_t last_number;
 	uint32_t ticks;
 	uint64_t services_deadline_ns;
-	/* Strays. */
+	/* Misrouted packets. */
 	uint32_t misrouted;
 	uint8_t last_lane;
 	struct rnic_gid gids[2];

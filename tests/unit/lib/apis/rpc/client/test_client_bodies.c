@@ -103,7 +103,7 @@ static void the_servers_word_brings_memory_back(void **state)
 	(void)state;
 	cut_off(CALL);
 	assert_int_equal(world.transport.rings, 1);
-	client_orphans_note_stray(&world.link.orphans, &word);
+	client_orphans_note_unclaimed(&world.link.orphans, &word);
 	assert_int_equal(world.transport.rings, 0);
 	assert_false(client_orphans_are_kept(&world.link.orphans, UINT64_MAX - 1));
 }

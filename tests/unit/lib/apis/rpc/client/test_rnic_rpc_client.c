@@ -280,7 +280,7 @@ bool client_body_end(struct client_body *body, struct client_link *link, uint64_
 	return false;
 }
 
-void client_orphans_note_stray(struct client_orphans *orphans, const struct rpc_frame *frame)
+void client_orphans_note_unclaimed(struct client_orphans *orphans, const struct rpc_frame *frame)
 {
 	(void)orphans;
 	(void)frame;
