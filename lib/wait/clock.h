@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only reading of a clock in the daemon. All other code gets the time from its caller, so that
- * a test can choose the time.
+ * The only reading of a clock in the daemon and in librnic. All other code gets the time from its
+ * caller, so that a test can choose the time.
  */
 #ifndef LIB_WAIT_CLOCK_H
 #define LIB_WAIT_CLOCK_H

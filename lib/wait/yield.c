@@ -5,10 +5,12 @@
 
 #include <sched.h>
 
-void yield_and_note(struct rnic_yield_backoff *backoff)
+uint64_t yield_and_note(struct awake *awake, uint64_t began_ns)
 {
-	const uint64_t began_ns = clock_now_ns();
+	uint64_t ended_ns;
 
 	sched_yield();
-	rnic_yield_backoff_note(backoff, began_ns, clock_now_ns());
+	ended_ns = clock_now_ns();
+	awake_note_yield(awake, began_ns, ended_ns);
+	return ended_ns;
 }

@@ -32,7 +32,7 @@ ORDERS = {
         {"guard_interface", "guard_open", "signal_calls"},
     ],
     "lib/apis/": [{"dial"}, {"rdma", "connection", "rpc"}],
-    "daemon/shared/": [{"base", "network", "reports"}, {"link", "quota"}, {"served_peer"}],
+    "daemon/shared/": [{"base", "loop", "network", "reports"}, {"link", "quota"}, {"served_peer"}],
     "daemon/control/": [
         {"cm", "lanes", "view"},
         {"network", "supervisor"},

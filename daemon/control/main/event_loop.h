@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drives the control plane: runs turn after turn while there is something to do, and sleeps
- * otherwise until a descriptor is ready or a deadline comes. One libev loop watches all
- * descriptors. Where all devices are inside programs, the control plane polls for a moment behind
- * work: a request, or a packet of the connection manager, then finds it awake. Else it never polls,
- * for device processes need the processors.
+ * Drives the control plane by a loop (loop.h), which watches control connections, device processes,
+ * the network interface and the ports of lane 0. After work the loop polls for a moment: a request,
+ * or a packet of the connection manager, then finds it awake.
  */
 #ifndef DAEMON_CONTROL_MAIN_EVENT_LOOP_H
 #define DAEMON_CONTROL_MAIN_EVENT_LOOP_H
 
-#include "daemon/shared/base/poll_mode.h"
+#include "lib/wait/awake.h"
 
 #include <stdint.h>
 

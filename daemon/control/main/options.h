@@ -7,7 +7,7 @@
 #define DAEMON_CONTROL_MAIN_OPTIONS_H
 
 #include "daemon/shared/base/log.h"
-#include "daemon/shared/base/poll_mode.h"
+#include "lib/wait/awake.h"
 #include "lib/nic/engine/engine_limits.h"
 #include "lib/nic/port/udp/segmentation.h"
 #include "lib/nic/port/udp/udp_port.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drives a device process: runs turn after turn while there is something to do, and sleeps
- * otherwise. One libev loop watches all descriptors: the process link, device connections,
- * doorbells, ports and a timer. While packets flow, the loop polls libev only now and then, so that
- * a busy turn costs no system call beyond those of the ports.
+ * Drives a device process by a loop (loop.h), which watches the process link, device connections,
+ * doorbells and ports.
  *
  * Invariant: the loop sleeps only after it has asked every client to wake the daemon, and has
  * looked at every client's doorbells once more. Before it sleeps the statistics page is up to date.

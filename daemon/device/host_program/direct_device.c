@@ -226,7 +226,7 @@ static void direct_forget(struct rnic_direct *direct)
 	if (direct->is_open)
 		device_process_forget(&direct->process);
 	direct->is_open = false;
-	direct->has_waiter = false;
+	turns_end_wait(&direct->turns, 0);
 	direct_close_descriptors(direct);
 	if (direct->link_fd >= 0)
 		close(direct->link_fd);

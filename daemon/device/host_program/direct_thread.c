@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DIRECT_MISSES	     2 /* arrivals after a lease, before the thread keeps watch */
 #define DIRECT_LOCK_PAUSE_NS (20 * RNIC_NS_PER_US) /* the first one; each next is longer */
 #define DIRECT_LOCK_LOOKS    100		   /* some 15 ms */
 #define DIRECT_STACK_BYTES   (512 * 1024)
@@ -30,19 +29,10 @@ static void direct_lock_of_thread(struct rnic_direct *direct)
 		if (pthread_mutex_trylock(&direct->lock) == 0)
 			return;
 		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < (long)DIRECT_LEASE_NS / 2)
+		if (pause.tv_nsec < (long)TURNS_LEASE_NS / 2)
 			pause.tv_nsec += DIRECT_LOCK_PAUSE_NS;
 	}
 	pthread_mutex_lock(&direct->lock);
-}
-
-/* Whether the program takes the turns, and no post has waited too long for one. */
-static bool direct_is_leased(const struct rnic_direct *direct, uint64_t now_ns)
-{
-	if (direct->is_stopping)
-		return false;
-	return direct->has_waiter ||
-	       (direct->lease_ns > now_ns && (direct->posts == 0 || direct->due_ns > now_ns));
 }
 
 /*
@@ -56,79 +46,56 @@ static void direct_await_lease(struct rnic_direct *direct, uint64_t now_ns)
 		{.fd = direct->lease_timer.fd, .events = POLLIN},
 	};
 
-	direct->is_leased = true;
+	turns_note_lease_sleep(&direct->turns);
 	direct->lease_timer.armed_ns = UINT64_MAX;
-	if (!direct->has_waiter)
+	if (!turns_have_waiter(&direct->turns))
 		direct_arm(direct, now_ns);
 	pthread_mutex_unlock(&direct->lock);
 	poll(wakes, RNIC_COUNT_OF(wakes), -1);
 	direct_lock_of_thread(direct);
-	direct->is_leased = false;
+	turns_note_lease_wake(&direct->turns);
 	wake_timer_take(&direct->lease_timer);
 }
 
 /*
  * Sleeps until something arrives or is due, with the lock given up meanwhile. Returns whether it
- * slept: a near deadline is not worth it.
+ * slept: not where there is work.
  */
 static bool direct_sleep(struct rnic_direct *direct, uint64_t now_ns)
 {
+	const bool may_sleep = direct_prepare_sleep(direct, now_ns);
 	struct epoll_event event;
-	bool is_asleep = false;
 
-	if (direct_deadline_ns(direct, now_ns) <= now_ns + DIRECT_NEAR_NS)
-		return false;
-	if (direct_prepare_sleep(direct, now_ns)) {
+	if (may_sleep) {
 		stats_writer_refresh(&direct->process.stats, direct->device, now_ns);
 		pthread_mutex_unlock(&direct->lock);
 		epoll_wait(direct->epoll_fd, &event, 1, -1);
 		direct_lock_of_thread(direct);
-		direct->sleepers--;
-		direct->has_news = true;
-		is_asleep = true;
+		direct->turns.sleepers--;
+		turns_note_wake(&direct->turns);
 	}
 	device_withdraw_sleep(direct->device);
-	return is_asleep;
+	return may_sleep;
 }
 
-/* Notes what a turn of the thread met: `after_lease`, the first one after a lease. */
-static void direct_note_arrivals(struct rnic_direct *direct, bool has_received, bool after_lease,
-				 uint64_t now_ns)
-{
-	if (direct->is_watching) {
-		if (has_received)
-			direct_note_arrival_in_watch(direct, now_ns);
-	} else if (after_lease) {
-		direct->misses = has_received ? direct->misses + 1 : 0;
-		if (direct->misses >= DIRECT_MISSES)
-			direct_begin_watch(direct);
-	}
-}
-
-/*
- * A thread that polls and yields meets what arrives without a wake-up. Where another thread
- * computes on the same core, a yield costs a time slice, and a sleep is better.
- */
-static bool direct_is_spinning(const struct rnic_direct *direct, uint64_t now_ns)
-{
-	return now_ns - direct->active_ns < DIRECT_SPIN_NS &&
-	       rnic_yield_backoff_is_returned(&direct->backoff, now_ns);
-}
-
-/* One step of the thread, under the lock. Returns whether it should let others run. */
+/* One step of the thread, under the lock. Returns whether the thread should yield after it. */
 static bool direct_step(struct rnic_direct *direct, bool after_lease, uint64_t now_ns)
 {
+	const struct awake_rule *rule = &awake_rules[AWAKE_DEVICE_THREAD];
 	const bool has_received = direct_turn_receives(direct, now_ns);
-	const bool is_active = direct->active_ns == now_ns;
+	const bool is_active = direct->turns.active_ns == now_ns;
+	enum awake_step step;
 
-	if (direct->lease_ns <= now_ns)
-		direct->is_attended = false;
-	direct_note_arrivals(direct, has_received, after_lease, now_ns);
+	turns_note_threads_turn(&direct->turns, has_received, after_lease, now_ns);
 	if (direct_should_look(direct, has_received, now_ns) && direct_look(direct, now_ns))
-		direct->active_ns = now_ns;
+		turns_note_active(&direct->turns, now_ns);
 	if (is_active)
 		return false;
-	return direct_is_spinning(direct, now_ns) || !direct_sleep(direct, now_ns);
+	awake_begin(&direct->awake, direct->turns.active_ns);
+	step = awake_next(&direct->awake, rule, now_ns, UINT64_MAX);
+	if (step == AWAKE_SLEEP)
+		step = awake_next(&direct->awake, rule, now_ns, direct_deadline_ns(direct, now_ns));
+	return step == AWAKE_SLEEP ? !direct_sleep(direct, now_ns) : step == AWAKE_YIELD;
 }
 
 static void *direct_run(void *context)
@@ -141,18 +108,17 @@ static void *direct_run(void *context)
 		const uint64_t now_ns = clock_now_ns();
 		bool should_yield;
 
-		if (direct_is_leased(direct, now_ns)) {
+		if (turns_are_programs(&direct->turns, now_ns)) {
 			direct_await_lease(direct, now_ns);
 			after_lease = true;
-			direct->renewals++;
 			continue;
 		}
-		direct->renewals = 0;
+		turns_end_leases(&direct->turns);
 		should_yield = direct_step(direct, after_lease, now_ns);
 		after_lease = false;
 		pthread_mutex_unlock(&direct->lock);
 		if (should_yield)
-			yield_and_note(&direct->backoff);
+			yield_and_note(&direct->awake, clock_now_ns());
 		direct_lock_of_thread(direct);
 		direct_let_others_in(direct);
 	}

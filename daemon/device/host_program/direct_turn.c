@@ -8,14 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DIRECT_BURST_NS	   (3 * RNIC_NS_PER_US) /* between two posts of a burst */
-#define DIRECT_BURST_POSTS 32			/* a turn comes after so many */
-#define DIRECT_EAGER_POSTS 4  /* of a burst, which do not wait where an event is armed */
-#define DIRECT_TAKES	   16 /* arrivals that the program meets, before there are leases again */
-#define DIRECT_ANSWER_NS   (5 * RNIC_NS_PER_US) /* after a look for arrivals */
-#define DIRECT_POLLING_NS  (5 * RNIC_NS_PER_US) /* of absence of a program that polls */
-#define DIRECT_YIELDS	   100
-#define DIRECT_EVENTS	   8
+#define DIRECT_YIELDS 100
+#define DIRECT_EVENTS 8
 
 /*
  * Tries for as long as a turn takes: to sleep in the kernel and be woken takes longer. The holder
@@ -76,56 +70,35 @@ void direct_let_others_in(struct rnic_direct *direct)
 
 uint64_t direct_deadline_ns(struct rnic_direct *direct, uint64_t now_ns)
 {
-	const uint64_t earliest_ns = direct->lease_ns > now_ns ? direct->lease_ns : now_ns + 1;
-	const uint64_t half_ns = device_next_deadline_ns(direct->device);
+	const uint64_t own_ns = device_next_deadline_ns(direct->device);
 	const uint64_t link_ns = link_client_next_deadline_ns(&direct->process.link, now_ns);
-	const uint64_t deadline_ns = half_ns < link_ns ? half_ns : link_ns;
 
-	if (direct->posts > 0)
-		return direct->due_ns > now_ns ? direct->due_ns : now_ns + 1;
-	if (device_has_work(direct->device) || deadline_ns < earliest_ns)
-		return earliest_ns;
-	return deadline_ns;
-}
-
-void direct_give_lease(struct rnic_direct *direct, uint64_t now_ns)
-{
-	const bool has_waiters = direct->has_waiter || direct->bystanders > 0;
-
-	direct->lease_ns = has_waiters ? now_ns : now_ns + DIRECT_LEASE_NS;
-}
-
-/*
- * Where a program has long taken its turns in time, the thread sleeps longer than the lease, and
- * the program moves the end of the sleep ahead. In a virtual machine it takes up to 25 us to set a
- * timer, and more to wake a thread in vain, so the program sets the timer seldom.
- */
-static void direct_arm_long_sleep(struct rnic_direct *direct)
-{
-	const uint64_t armed_ns = direct->lease_timer.armed_ns;
-
-	if (armed_ns == UINT64_MAX || armed_ns < direct->lease_ns + DIRECT_LONG_SLEEP_NS / 2)
-		wake_timer_set(&direct->lease_timer, direct->lease_ns + DIRECT_LONG_SLEEP_NS);
+	return turns_deadline_ns(&direct->turns, device_has_work(direct->device),
+				 own_ns < link_ns ? own_ns : link_ns, now_ns);
 }
 
 /* The device's thread looks at `timer` once it is awake. */
 static void direct_arm_lease(struct rnic_direct *direct, uint64_t now_ns)
 {
-	const bool is_due_first = direct->posts > 0 && direct->due_ns < direct->lease_ns;
-	const uint64_t wake_ns = is_due_first ? direct->due_ns : direct->lease_ns;
+	const uint64_t wake_ns =
+		turns_lease_alarm_ns(&direct->turns, direct->lease_timer.armed_ns, now_ns);
 
-	if (!is_due_first && direct->lease_ns > now_ns && direct->renewals >= DIRECT_RENEWALS)
-		direct_arm_long_sleep(direct);
-	else if (direct->lease_timer.armed_ns > wake_ns)
+	if (wake_ns != UINT64_MAX)
 		wake_timer_set(&direct->lease_timer, wake_ns);
 }
 
 void direct_arm(struct rnic_direct *direct, uint64_t now_ns)
 {
-	if (direct->is_leased && !direct->has_waiter)
+	switch (turns_sleeper(&direct->turns)) {
+	case TURNS_NOBODY:
+		break;
+	case TURNS_SLEEPER_ON_LEASE:
 		direct_arm_lease(direct, now_ns);
-	else if (direct->sleepers > 0)
+		break;
+	case TURNS_SLEEPER_ON_DESCRIPTORS:
 		wake_timer_arm(&direct->timer, direct_deadline_ns(direct, now_ns), now_ns);
+		break;
+	}
 }
 
 /* The control plane is gone: the program's objects end, and the next daemon gets the addresses. */
@@ -156,32 +129,14 @@ static void direct_serve_requests(struct rnic_direct *direct)
 		stats_writer_note_change(&direct->process.stats);
 }
 
-/*
- * Notes whether the posts that waited for this turn had the turn in time. A late turn only halves
- * the number. With a low number each burst of posts sets a timer, and setting the timer may take
- * longer than a turn: the next turn would be late for that alone.
- */
-static void direct_note_punctuality(struct rnic_direct *direct, uint64_t now_ns)
+static void direct_note_turn(struct rnic_direct *direct, bool was_busy, uint64_t now_ns)
 {
-	if (now_ns >= direct->due_ns)
-		direct->punctual /= 2;
-	else if (direct->punctual < DIRECT_PUNCTUAL_MAX)
-		direct->punctual++;
-}
-
-static void direct_note_turn(struct rnic_direct *direct, bool is_active, uint64_t now_ns)
-{
-	if (is_active || device_has_work(direct->device))
-		direct->active_ns = now_ns;
-	if (direct->posts > 0)
-		direct_note_punctuality(direct, now_ns);
-	direct->posts = 0;
-	direct->posted_ns = 0;
+	turns_note_turn(&direct->turns, was_busy || device_has_work(direct->device), now_ns);
 }
 
 void direct_turn(struct rnic_direct *direct, uint64_t now_ns)
 {
-	direct->received_ns = now_ns;
+	turns_note_receive(&direct->turns, now_ns);
 	direct_note_turn(direct, device_turn(direct->device, now_ns), now_ns);
 }
 
@@ -204,7 +159,7 @@ bool direct_prepare_sleep(struct rnic_direct *direct, uint64_t now_ns)
 {
 	if (!device_prepare_sleep(direct->device))
 		return false;
-	direct->sleepers++;
+	direct->turns.sleepers++;
 	direct_arm(direct, now_ns);
 	device_note_sleep(direct->device);
 	direct_tell(direct, now_ns);
@@ -213,8 +168,8 @@ bool direct_prepare_sleep(struct rnic_direct *direct, uint64_t now_ns)
 
 bool direct_should_look(const struct rnic_direct *direct, bool has_received, uint64_t now_ns)
 {
-	return (direct->has_news && !has_received) ||
-	       now_ns - direct->looked_ns >= DIRECT_LOOK_NS || device_has_resumes(direct->device);
+	return turns_should_look(&direct->turns, has_received, device_has_resumes(direct->device),
+				 now_ns);
 }
 
 bool direct_look(struct rnic_direct *direct, uint64_t now_ns)
@@ -223,8 +178,7 @@ bool direct_look(struct rnic_direct *direct, uint64_t now_ns)
 	int count = epoll_wait(direct->epoll_fd, events, DIRECT_EVENTS, 0);
 	bool is_served = device_has_resumes(direct->device);
 
-	direct->has_news = false;
-	direct->looked_ns = now_ns;
+	turns_note_look(&direct->turns, now_ns);
 	if (is_served)
 		direct_serve_requests(direct);
 	for (int i = 0; i < count; i++) {
@@ -248,65 +202,19 @@ bool direct_look(struct rnic_direct *direct, uint64_t now_ns)
 	return is_served;
 }
 
-void direct_begin_watch(struct rnic_direct *direct)
-{
-	direct->is_watching = true;
-	direct->takes = 0;
-}
-
-void direct_note_arrival_in_watch(struct rnic_direct *direct, uint64_t now_ns)
-{
-	if (now_ns > direct->polled_ns + DIRECT_POLLING_NS) {
-		direct->takes /= 2;
-	} else if (++direct->takes >= DIRECT_TAKES) {
-		direct->is_watching = false;
-		direct->misses = 0;
-		direct_give_lease(direct, now_ns);
-	}
-}
-
 /* When the turn that began at `now_ns` ended: a turn that moved much data may outlast a lease. */
 static uint64_t direct_end_of_turn_ns(const struct rnic_direct *direct, uint64_t now_ns)
 {
-	return direct->active_ns == now_ns ? clock_now_ns() : now_ns;
-}
-
-/* A program that was late takes turns in time again before the thread's sleep may be long. */
-static void direct_note_late_turn(struct rnic_direct *direct)
-{
-	if (direct->renewals > DIRECT_RENEWALS)
-		direct->renewals = DIRECT_RENEWALS;
-	direct->renewals /= 2;
+	return direct->turns.active_ns == now_ns ? clock_now_ns() : now_ns;
 }
 
 /* After a turn of a thread of the program, which goes on taking turns. */
 static void direct_go_on(struct rnic_direct *direct, bool has_received, uint64_t now_ns)
 {
-	direct->polled_ns = direct_end_of_turn_ns(direct, now_ns);
-	if (now_ns >= direct->lease_ns && !direct->has_waiter)
-		direct_note_late_turn(direct);
-	if (direct->is_watching && has_received)
-		direct_note_arrival_in_watch(direct, now_ns);
-	if (!direct->is_watching)
-		direct_give_lease(direct, direct->polled_ns);
+	turns_go_on(&direct->turns, has_received, now_ns, direct_end_of_turn_ns(direct, now_ns));
 	if (direct_should_look(direct, has_received, now_ns))
 		direct_look(direct, now_ns);
 	direct_arm(direct, now_ns);
-}
-
-/*
- * A program that answers has just received: a look for arrivals would only delay the answer, and
- * the program's next poll looks anyway.
- */
-static void direct_turn_for_post(struct rnic_direct *direct, uint64_t now_ns)
-{
-	bool has_received = false;
-
-	if (now_ns - direct->received_ns < DIRECT_ANSWER_NS)
-		direct_note_turn(direct, device_turn_to_send(direct->device, now_ns), now_ns);
-	else
-		has_received = direct_turn_receives(direct, now_ns);
-	direct_go_on(direct, has_received, now_ns);
 }
 
 static void direct_turn_for_poll(struct rnic_direct *direct)
@@ -316,73 +224,30 @@ static void direct_turn_for_poll(struct rnic_direct *direct)
 	direct_go_on(direct, direct_turn_receives(direct, now_ns), now_ns);
 }
 
-/* Counts the posts that follow one another closely; the latest one comes now. */
-static void direct_count_burst(struct rnic_direct *direct, uint64_t now_ns)
-{
-	const bool is_next = direct->posted_ns != 0 && now_ns - direct->posted_ns < DIRECT_BURST_NS;
-
-	direct->burst = is_next ? direct->burst + 1 : 1;
-}
-
-/* Whether the latest post may wait for a later turn, which sends it with others. */
-static bool direct_may_defer(const struct rnic_direct *direct, unsigned post)
-{
-	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
-		return false;
-	if ((post & RNIC_DIRECT_POST_AWAITED) != 0 && direct->burst <= DIRECT_EAGER_POSTS)
-		return false;
-	return direct->burst > 1 && direct->posts < DIRECT_BURST_POSTS;
-}
-
-/*
- * When the posts from now on are to have their turn. A wake-up of the device's thread costs more
- * than the posts do, so a program that has long come back in time may come back until the thread
- * wakes.
- */
-static uint64_t direct_due_ns(const struct rnic_direct *direct, uint64_t now_ns)
-{
-	const uint64_t due_ns = now_ns + DIRECT_POST_NS;
-	const bool is_punctual = direct->punctual >= DIRECT_PUNCTUAL;
-
-	return is_punctual && direct->lease_ns > due_ns ? direct->lease_ns : due_ns;
-}
-
-/*
- * A program that goes on posting takes a turn itself, well before the earlier posts are due. So no
- * thread has to wake for them.
- */
-static bool direct_is_nearly_due(const struct rnic_direct *direct, uint64_t now_ns)
-{
-	return direct->posts > 0 && direct->due_ns < now_ns + DIRECT_POST_NS / 2;
-}
-
-/* Leaves the post to a later turn, which a sleeping thread takes if no other comes before. */
-static void direct_defer_post(struct rnic_direct *direct, uint64_t now_ns)
-{
-	if (direct->posts++ == 0)
-		direct->due_ns = direct_due_ns(direct, now_ns);
-	direct->posted_ns = now_ns;
-	direct_arm(direct, now_ns);
-}
-
 /* --- the program's calls ---------------------------------------------------------------------- */
 
 static void direct_take_post(struct rnic_direct *direct, unsigned post)
 {
+	const bool wakes = (post & RNIC_DIRECT_POST_WAKES) != 0;
+	const bool is_awaited = (post & RNIC_DIRECT_POST_AWAITED) != 0;
 	const uint64_t now_ns = clock_now_ns();
+	bool has_received = false;
 
-	if ((post & RNIC_DIRECT_POST_WAKES) != 0)
+	if (wakes)
 		device_wake_clients(direct->device);
-	direct_count_burst(direct, now_ns);
-	if (direct_is_nearly_due(direct, now_ns)) {
-		/* This turn does not show whether the program comes back in time without a post. */
-		direct->posts = 0;
-	} else if (direct_may_defer(direct, post)) {
-		direct_defer_post(direct, now_ns);
+	switch (turns_take_post(&direct->turns, wakes, is_awaited, now_ns)) {
+	case TURNS_POST_WAITS:
+		direct_arm(direct, now_ns);
 		return;
+	case TURNS_POST_SENDS:
+		direct_note_turn(direct, device_turn_to_send(direct->device, now_ns), now_ns);
+		break;
+	case TURNS_POST_TURNS:
+		has_received = direct_turn_receives(direct, now_ns);
+		break;
 	}
-	direct_turn_for_post(direct, now_ns);
-	direct->posted_ns = clock_now_ns();
+	direct_go_on(direct, has_received, now_ns);
+	turns_note_posted(&direct->turns, clock_now_ns());
 }
 
 void direct_device_turn(struct rnic_direct *direct, unsigned post)

@@ -13,12 +13,7 @@
 #include <signal.h>
 #include <time.h>
 
-/*
- * A wait of up to this time may become short once both sides stay awake: in a virtual machine two
- * wake-ups may take that long.
- */
-#define DIRECT_SHORT_WAIT_NS (500 * RNIC_NS_PER_US)
-#define DIRECT_WAIT_FDS	     64 /* descriptors of a wait at most */
+#define DIRECT_WAIT_FDS 64 /* descriptors of a wait at most */
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
@@ -113,8 +108,7 @@ static void direct_stop_waiting(struct rnic_direct *direct)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	direct->has_waiter = false;
-	direct_give_lease(direct, now_ns);
+	turns_end_wait(&direct->turns, now_ns);
 	if (direct->is_open)
 		direct_arm(direct, now_ns);
 }
@@ -144,7 +138,7 @@ static void direct_sleep_cancelled(void *context)
 	const struct direct_waiter *waiter = context;
 
 	direct_take_lock(waiter->direct);
-	waiter->direct->sleepers--;
+	waiter->direct->turns.sleepers--;
 	direct_end_cancelled(waiter);
 }
 
@@ -154,7 +148,7 @@ static void direct_bystander_cancelled(void *context)
 	struct rnic_direct *direct = waiter->direct;
 
 	direct_take_lock(direct);
-	direct->bystanders--;
+	direct->turns.bystanders--;
 	pthread_mutex_unlock(&direct->lock);
 	direct_unblock_signals(waiter);
 }
@@ -196,7 +190,8 @@ static int direct_look_for_event(struct rnic_direct *direct, struct direct_waite
 /* The statistics page shows what the device has done soon after, however long the wait is. */
 static uint64_t direct_wake_ns(const struct rnic_direct *direct, const struct direct_waiter *waiter)
 {
-	const uint64_t stats_ns = stats_writer_due_ns(&direct->process.stats, direct->active_ns);
+	const uint64_t stats_ns =
+		stats_writer_due_ns(&direct->process.stats, direct->turns.active_ns);
 
 	return stats_ns < waiter->deadline_ns ? stats_ns : waiter->deadline_ns;
 }
@@ -207,22 +202,16 @@ static int direct_sleep_for_event(struct rnic_direct *direct, struct direct_wait
 {
 	int ready = 0;
 
-	if (direct_deadline_ns(direct, now_ns) <= now_ns + DIRECT_NEAR_NS) {
-		pthread_mutex_unlock(&direct->lock);
-		sched_yield();
-		direct_take_lock(direct);
-		return direct_look_for_event(direct, waiter);
-	}
 	if (direct_prepare_sleep(direct, now_ns)) {
 		pthread_cleanup_push(direct_sleep_cancelled, waiter);
 		ready = direct_sleep_cancellable(direct, waiter, waiter->wakes, 1 + waiter->count,
 						 direct_wake_ns(direct, waiter));
 		pthread_cleanup_pop(false);
-		direct->sleepers--;
+		direct->turns.sleepers--;
 		if (!direct->is_open)
 			return ready < 0 ? ready : 0;
 		if (ready > 0 && waiter->wakes[0].revents != 0) {
-			direct->has_news = true;
+			turns_note_wake(&direct->turns);
 			ready--;
 		}
 	}
@@ -230,27 +219,34 @@ static int direct_sleep_for_event(struct rnic_direct *direct, struct direct_wait
 	return ready;
 }
 
-/*
- * A wake-up takes longer than a peer that answers at once. So a thread whose last wait was short
- * polls for a moment before it sleeps, unless another thread computes on its processor.
- */
-static bool direct_should_spin(const struct rnic_direct *direct, uint64_t began_ns, uint64_t now_ns)
+static int direct_yield_for_event(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
-	return direct->waited_ns < DIRECT_SHORT_WAIT_NS &&
-	       now_ns - began_ns < DIRECT_WAIT_SPIN_NS &&
-	       rnic_yield_backoff_is_returned(&direct->wait_backoff, now_ns);
-}
-
-/* The next turn finds what arrives; descriptors of others may wait for a moment. */
-static int direct_spin_for_event(struct rnic_direct *direct, struct direct_waiter *waiter,
-				 uint64_t now_ns)
-{
-	if (rnic_yield_backoff_is_alone(&direct->wait_backoff, now_ns))
-		return 0;
 	pthread_mutex_unlock(&direct->lock);
-	yield_and_note(&direct->wait_backoff);
+	yield_and_note(&direct->waiter_awake, clock_now_ns());
 	direct_take_lock(direct);
 	return direct_look_for_event(direct, waiter);
+}
+
+/* What a waiter does whose turn found nothing. */
+static int direct_idle_for_event(struct rnic_direct *direct, struct direct_waiter *waiter,
+				 uint64_t now_ns)
+{
+	const struct awake_rule *rule = &awake_rules[AWAKE_DEVICE_WAITER];
+	enum awake_step step = awake_next(&direct->waiter_awake, rule, now_ns, UINT64_MAX);
+
+	if (step == AWAKE_SLEEP)
+		step = awake_next(&direct->waiter_awake, rule, now_ns,
+				  direct_deadline_ns(direct, now_ns));
+	switch (step) {
+	case AWAKE_TURN:
+		/* The next turn finds what arrives; descriptors of others may wait for a moment. */
+		return 0;
+	case AWAKE_YIELD:
+		return direct_yield_for_event(direct, waiter);
+	case AWAKE_SLEEP:
+		break;
+	}
+	return direct_sleep_for_event(direct, waiter, now_ns);
 }
 
 /* Takes turns until a descriptor is ready, and sleeps when there is nothing to do. */
@@ -261,26 +257,22 @@ static int direct_take_turns(struct rnic_direct *direct, struct direct_waiter *w
 	int result = 0;
 
 	direct->waiter = pthread_self();
-	direct->is_attended = true;
-	direct->is_watching = false;
-	direct->misses = 0;
-	direct->lease_ns = 0;
+	turns_begin_wait(&direct->turns);
+	awake_begin(&direct->waiter_awake, began_ns);
 	do {
 		const bool has_received = direct_turn_receives(direct, now_ns);
 
-		direct->has_waiter = true;
+		turns_resume_wait(&direct->turns);
 		if (direct_should_look(direct, has_received, now_ns))
 			direct_look(direct, now_ns);
-		if (direct->active_ns == now_ns)
+		if (direct->turns.active_ns == now_ns)
 			result = direct_look_for_event(direct, waiter);
-		else if (direct_should_spin(direct, began_ns, now_ns))
-			result = direct_spin_for_event(direct, waiter, now_ns);
 		else
-			result = direct_sleep_for_event(direct, waiter, now_ns);
+			result = direct_idle_for_event(direct, waiter, now_ns);
 		direct_let_others_in(direct);
 		now_ns = clock_now_ns();
 	} while (result == 0 && direct->is_open && now_ns < waiter->deadline_ns);
-	direct->waited_ns = now_ns - began_ns;
+	direct->waiter_awake.last_wait_ns = now_ns - began_ns;
 	direct_stop_waiting(direct);
 	return result;
 }
@@ -290,7 +282,7 @@ static int direct_stand_by(struct rnic_direct *direct, struct direct_waiter *wai
 {
 	int ready;
 
-	direct->bystanders++;
+	direct->turns.bystanders++;
 	ready = direct_count_ready(direct, waiter);
 	while (direct->is_open && ready == 0 && clock_now_ns() < waiter->deadline_ns) {
 		pthread_cleanup_push(direct_bystander_cancelled, waiter);
@@ -298,7 +290,7 @@ static int direct_stand_by(struct rnic_direct *direct, struct direct_waiter *wai
 						 waiter->deadline_ns);
 		pthread_cleanup_pop(false);
 	}
-	direct->bystanders--;
+	direct->turns.bystanders--;
 	return ready;
 }
 
@@ -313,7 +305,7 @@ static void direct_turn_and_arm(struct rnic_direct *direct)
 /* Gives what the program has posted its turn: events that are there may keep it busy for long. */
 static void direct_turn_posts(struct rnic_direct *direct)
 {
-	if (direct->posts > 0)
+	if (direct->turns.posts > 0)
 		direct_turn_and_arm(direct);
 }
 
@@ -331,27 +323,20 @@ static int direct_await_any(struct rnic_direct *direct, struct direct_waiter *wa
 		direct_turn_posts(direct);
 		return ready;
 	}
-	if (!direct->has_waiter || pthread_equal(direct->waiter, pthread_self()))
+	if (!turns_have_waiter(&direct->turns) || pthread_equal(direct->waiter, pthread_self()))
 		return direct_take_turns(direct, waiter);
 	direct_turn_and_arm(direct);
 	return direct_stand_by(direct, waiter);
 }
 
-/*
- * The caller is about to sleep elsewhere, and the device's thread keeps watch. A program that also
- * waits here will be back at once, and take the turns itself.
- */
+/* The caller is about to sleep elsewhere, and the device's thread keeps watch where turns.h says
+ * so. */
 static void direct_hand_over(struct rnic_direct *direct)
 {
-	const uint64_t now_ns = clock_now_ns();
-
-	if (direct->is_attended && direct->lease_ns > now_ns) {
+	if (turns_hand_over(&direct->turns, clock_now_ns()))
+		direct_turn_and_arm(direct);
+	else
 		direct_turn_posts(direct);
-		return;
-	}
-	direct_begin_watch(direct);
-	direct->lease_ns = now_ns;
-	direct_turn_and_arm(direct);
 }
 
 static int direct_await_event(struct rnic_direct *direct, int fd, int cancellation)

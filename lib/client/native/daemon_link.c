@@ -3,6 +3,7 @@
 
 #include "lib/client/native/rnic_wait.h"
 #include "lib/client/native/socket_trust.h"
+#include "lib/wait/clock.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
 #include "proto/ctl/ctl_check.h"
@@ -260,7 +261,7 @@ static void collect_fds(struct msghdr *header, struct message *message)
 /* The time until the deadline as poll(2) takes it; 0: it has passed. */
 static int until_ms(const struct rnic_link *link, uint64_t deadline_ms)
 {
-	uint64_t at_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS;
+	uint64_t at_ms = clock_now_ns() / RNIC_NS_PER_MS;
 
 	if (link->answer_ms == RNIC_LINK_NO_LIMIT_MS)
 		return -1;
@@ -344,7 +345,7 @@ static int look_for_reply(void *context)
 static int wait_for_reply(const struct rnic_link *link)
 {
 	struct pollfd reply = {.fd = atomic_load(&link->fd), .events = POLLIN};
-	uint64_t deadline_ms = rnic_wait_now_ns() / RNIC_NS_PER_MS + link->answer_ms;
+	uint64_t deadline_ms = clock_now_ns() / RNIC_NS_PER_MS + link->answer_ms;
 	int ready;
 
 	do

@@ -3,6 +3,7 @@
 #include "lib/client/native/refuse_null.h"
 #include "lib/client/native/rnic_objects.h"
 #include "lib/client/native/rnic_wait.h"
+#include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 #include "proto/ctl/direct_device.h"
 
@@ -149,7 +150,7 @@ int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned
 	if (descriptors == NULL && count > 0)
 		return -EINVAL;
 	if (timeout_ms > 0)
-		deadline_ns = rnic_wait_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
+		deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
 	if (timeout_ms != 0)
 		ready = rnic_wait_in_device(context, descriptors, count, deadline_ns, false);
 	if (ready == -ENODEV || ready == -E2BIG)

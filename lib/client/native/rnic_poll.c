@@ -1,48 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/rnic_objects.h"
-#include "lib/client/native/rnic_wait.h"
-#include "lib/wait/yield_backoff.h"
+#include "lib/wait/clock.h"
+#include "lib/wait/yield.h"
 #include "proto/ctl/direct_device.h"
 #include "proto/shm/ring.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 /*
- * A caller that polls an empty queue may hold the processor that the daemon or the peer needs.
- *
- * From the first of these counts on it yields at every poll; where the device is inside the
- * program, not while it is alone on its core. From the second count on it sleeps on a futex until
- * the device wakes it. It also sleeps for a while after a yield that cost a time slice
- * (yield_backoff.h).
- *
- * At every multiple of the third count a queue looks whether the daemon still lives, which costs a
- * system call. A sleep is short enough for callers that have other things to do between two polls.
+ * A thread that polls empty queues does what awake.h says of pollers: yields, and sleeps on a futex
+ * until the device wakes it. A sleep is short enough for callers that have other things to do
+ * between two polls. At every multiple of the second number a queue looks whether the daemon still
+ * lives, which costs a system call.
  */
-#define EMPTY_POLLS_BEFORE_YIELD     4
-#define EMPTY_POLLS_BEFORE_WAIT	     4096
-#define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 #define FUTEX_WAIT_NS		     20000
+#define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 
 /*
  * What the calling thread found in its last polls, of whatever queues: a thread that polls a busy
  * queue and an idle one in turn is busy.
  */
 static _Thread_local struct {
-	uint32_t empty_polls; /* since the last entry */
-	struct rnic_yield_backoff backoff;
+	struct awake awake;
 	const struct rnic_cq *announced_at; /* the queue whose poll announced a sleep; NULL: none */
 	uint32_t polls_since_announcement;
 } poller;
 
 void rnic_poll_begin_anew(void)
 {
-	poller.empty_polls = 0;
+	poller.awake.looks = 0;
 	poller.announced_at = NULL;
 }
 
@@ -57,7 +48,7 @@ static bool is_round_open(const struct rnic_cq *cq)
 	if (poller.announced_at == cq)
 		return false;
 	if (poller.announced_at == NULL ||
-	    ++poller.polls_since_announcement >= EMPTY_POLLS_BEFORE_WAIT) {
+	    ++poller.polls_since_announcement >= awake_rules[AWAKE_POLLER].looks) {
 		poller.announced_at = cq;
 		poller.polls_since_announcement = 0;
 		rnic_wake_announce(&cq->context->session->poll_waits);
@@ -82,33 +73,25 @@ static void futex_wait(const struct rnic_cq *cq)
 	poller.announced_at = NULL;
 }
 
-/*
- * A futex wait instead, after a yield that took long: a thread that computes gives the core to a
- * thread that is woken. Where the device is inside the program, each poll looks for arrivals, and a
- * yield would delay the look.
- */
-static void yield_or_wait(const struct rnic_cq *cq)
-{
-	const uint64_t began_ns = rnic_wait_now_ns();
-
-	if (!rnic_yield_backoff_is_returned(&poller.backoff, began_ns)) {
-		futex_wait(cq);
-		return;
-	}
-	if (cq->context->direct != NULL && rnic_yield_backoff_is_alone(&poller.backoff, began_ns))
-		return;
-	sched_yield();
-	rnic_yield_backoff_note(&poller.backoff, began_ns, rnic_wait_now_ns());
-}
-
 static void let_others_run(const struct rnic_cq *cq)
 {
-	if (poller.empty_polls < EMPTY_POLLS_BEFORE_YIELD)
+	const struct awake_rule *rule =
+		&awake_rules[cq->context->direct != NULL ? AWAKE_POLLER_IN_DEVICE : AWAKE_POLLER];
+	uint64_t now_ns;
+
+	if (awake_turns_at_once(&poller.awake, rule))
 		return;
-	if (poller.empty_polls >= EMPTY_POLLS_BEFORE_WAIT)
+	now_ns = clock_now_ns();
+	switch (awake_next(&poller.awake, rule, now_ns, UINT64_MAX)) {
+	case AWAKE_TURN:
+		break;
+	case AWAKE_YIELD:
+		yield_and_note(&poller.awake, now_ns);
+		break;
+	case AWAKE_SLEEP:
 		futex_wait(cq);
-	else
-		yield_or_wait(cq);
+		break;
+	}
 }
 
 /*
@@ -251,8 +234,7 @@ static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 /* No entry came. A queue that a thread polls again and again has a daemon that lives. */
 static void on_empty_poll(struct rnic_cq *cq, uint32_t queue_empty_polls)
 {
-	if (poller.empty_polls < EMPTY_POLLS_BEFORE_WAIT)
-		poller.empty_polls++;
+	awake_note_look(&poller.awake);
 	if (queue_empty_polls % EMPTY_POLLS_PER_HANGUP_CHECK == 0)
 		rnic_link_check(&cq->context->device);
 	else

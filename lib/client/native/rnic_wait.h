@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting awake for the daemon's next action, by turns with the daemon (yield_backoff.h):
- * waking a thread costs more than most of the daemon's answers. Each thread keeps its own backoff,
- * because it depends on how that thread's yields fare.
+ * Waiting for the daemon's next action as awake.h says, by turns with the daemon: waking a thread
+ * costs more than most of the daemon's answers. Each thread keeps its own state, because it depends
+ * on how that thread's yields fare.
  */
 #ifndef LIB_CLIENT_NATIVE_RNIC_WAIT_H
 #define LIB_CLIENT_NATIVE_RNIC_WAIT_H
@@ -12,9 +12,6 @@
 #include <stdint.h>
 
 struct rnic_context;
-
-/* The monotonic clock. */
-uint64_t rnic_wait_now_ns(void);
 
 /*
  * Looks at the descriptors for some microseconds, as poll(2) does. Returns what poll(2) returns, 0

@@ -4,6 +4,7 @@
  * them may be slow or stopped. A thread whose devices are in the list does not wait for a search.
  */
 #include "lib/dropin/rdmacm/rdma_objects.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,9 +162,9 @@ static int look_for_new(void)
 /* Under search_lock. */
 static int search_and_rest(void)
 {
-	const uint64_t begun_ns = rnic_native.wait_now_ns();
+	const uint64_t begun_ns = clock_now_ns();
 	const int error = look_for_new();
-	const uint64_t ended_ns = rnic_native.wait_now_ns();
+	const uint64_t ended_ns = clock_now_ns();
 
 	pthread_mutex_lock(&device_lock);
 	rest_until_ns = ended_ns + SEARCH_REST * (ended_ns - begun_ns);
@@ -200,7 +201,7 @@ static bool copy_devices(struct rnic_cma_device *devices[RNIC_CMA_DEVICES_MAX], 
 	*count = current_count;
 	*begun = searches;
 	may_be_more = current_count == 0 ||
-		      (current_count < most_count && rnic_native.wait_now_ns() >= rest_until_ns);
+		      (current_count < most_count && clock_now_ns() >= rest_until_ns);
 	pthread_mutex_unlock(&device_lock);
 	return may_be_more;
 }

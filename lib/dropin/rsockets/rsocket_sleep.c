@@ -2,6 +2,8 @@
 #include "lib/dropin/rsockets/rsocket_objects.h"
 
 #include "lib/dropin/verbs/ibv_native.h"
+#include "lib/wait/awake.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +13,7 @@
 
 int64_t rnic_rsocket_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t)clock_now_ns();
 }
 
 int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t timeout_ns)
@@ -159,14 +158,17 @@ static bool has_come(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_
 /* Answers often come sooner than a thread falls asleep and wakes up. */
 static bool comes_soon(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *))
 {
-	const int64_t end = rnic_rsocket_now_ns() + rnic_rsocket_polling_ns();
+	struct awake_rule rule = awake_rules[AWAKE_RSOCKET];
+	struct awake awake = {0};
 
+	rule.awake_ns = (uint64_t)rnic_rsocket_polling_ns();
+	awake_begin(&awake, clock_now_ns());
 	do {
 		rnic_rsocket_unlock(rs);
 		rnic_rsocket_lock(rs);
 		if (has_come(rs, is_done))
 			return true;
-	} while (rnic_rsocket_now_ns() < end);
+	} while (awake_next(&awake, &rule, clock_now_ns(), UINT64_MAX) != AWAKE_SLEEP);
 	return false;
 }
 

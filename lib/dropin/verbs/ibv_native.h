@@ -59,8 +59,7 @@ struct ibv_qp_attr;
 	X(fork_list_add)                                                                           \
 	X(wait_awake)                                                                              \
 	X(wait_for_end_of_process)                                                                 \
-	X(wait_in_device)                                                                          \
-	X(wait_now_ns)
+	X(wait_in_device)
 
 struct rnic_native_table {
 	uint64_t bytes; /* of the table, as libibverbs was built */

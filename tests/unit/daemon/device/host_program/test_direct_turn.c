@@ -30,7 +30,7 @@ static int set_up(void **state)
 	assert_int_equal(wake_timer_open(&device.lease_timer), 0);
 	device.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	device.is_open = true;
-	device.is_leased = true;
+	device.turns.sleeps_on_lease = true;
 	*state = &device;
 	return 0;
 }
@@ -51,7 +51,7 @@ static void post_two(struct rnic_direct *direct)
 {
 	direct_device_turn(direct, 0);
 	direct_device_turn(direct, 0);
-	assert_int_equal(direct->posts, 1);
+	assert_int_equal(direct->turns.posts, 1);
 }
 
 static void post_and_poll(struct rnic_direct *direct, unsigned times)
@@ -59,18 +59,9 @@ static void post_and_poll(struct rnic_direct *direct, unsigned times)
 	for (unsigned i = 0; i < times; i++) {
 		post_two(direct);
 		direct_device_poll(direct);
-		assert_int_equal(direct->posts, 0);
+		assert_int_equal(direct->turns.posts, 0);
 		clock_ns += RNIC_NS_PER_MS;
 	}
-}
-
-static void a_deferred_post_is_due_soon(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	post_two(direct);
-	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
-	assert_true(direct->lease_timer.armed_ns <= direct->due_ns);
 }
 
 /* So the device's thread need not wake for them. */
@@ -80,55 +71,15 @@ static void a_post_behind_others_gives_them_their_turn(void **state)
 	const uint64_t step_ns = 2 * RNIC_NS_PER_US;
 
 	post_two(direct);
-	for (uint64_t i = 0; i < DIRECT_POST_NS / 2 / step_ns; i++) {
+	for (uint64_t i = 0; i < TURNS_POST_NS / 2 / step_ns; i++) {
 		clock_ns += step_ns;
 		direct_device_turn(direct, 0);
 	}
-	assert_true(direct->posts > 0);
+	assert_true(direct->turns.posts > 0);
 	clock_ns += step_ns;
 	direct_device_turn(direct, 0);
-	assert_int_equal(direct->posts, 0);
-	assert_int_equal(direct->punctual, 0);
-}
-
-static void a_program_that_comes_back_may_come_later(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	post_and_poll(direct, DIRECT_PUNCTUAL);
-	post_two(direct);
-	assert_int_equal(direct->due_ns, clock_ns + DIRECT_LEASE_NS);
-	assert_true(direct->lease_timer.armed_ns <= direct->due_ns);
-}
-
-static void post_and_be_late(struct rnic_direct *direct)
-{
-	post_two(direct);
-	clock_ns = direct->due_ns;
-	direct_device_poll(direct);
-	clock_ns += RNIC_NS_PER_MS;
-}
-
-static void a_program_may_be_late_now_and_then(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	post_and_poll(direct, DIRECT_PUNCTUAL_MAX);
-	post_and_be_late(direct);
-	post_two(direct);
-	assert_int_equal(direct->due_ns, clock_ns + DIRECT_LEASE_NS);
-}
-
-static void a_program_that_is_late_again_begins_anew(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	post_and_poll(direct, DIRECT_PUNCTUAL);
-	post_and_be_late(direct);
-	post_and_be_late(direct);
-	post_and_poll(direct, DIRECT_PUNCTUAL - DIRECT_PUNCTUAL / 4 - 1);
-	post_two(direct);
-	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
+	assert_int_equal(direct->turns.posts, 0);
+	assert_int_equal(direct->turns.punctual, 0);
 }
 
 /* Without a lease the device's thread keeps watch, and is awake soon in any case. */
@@ -136,10 +87,10 @@ static void without_a_lease_a_deferred_post_is_due_soon(void **state)
 {
 	struct rnic_direct *direct = *state;
 
-	post_and_poll(direct, DIRECT_PUNCTUAL);
-	direct->is_watching = true;
+	post_and_poll(direct, TURNS_PUNCTUAL);
+	direct->turns.state = TURNS_WATCHED;
 	post_two(direct);
-	assert_int_equal(direct->due_ns, clock_ns + DIRECT_POST_NS);
+	assert_int_equal(direct->turns.due_ns, clock_ns + TURNS_POST_NS);
 }
 
 /* A thread that is awake looks at all deadlines before its next sleep. */
@@ -147,17 +98,17 @@ static void only_a_sleeping_thread_needs_the_timer(void **state)
 {
 	struct rnic_direct *direct = *state;
 
-	direct->is_leased = false;
+	direct->turns.sleeps_on_lease = false;
 	post_two(direct);
 	assert_int_equal(direct->timer.armed_ns, UINT64_MAX);
-	direct->sleepers = 1;
+	direct->turns.sleepers = 1;
 	direct_arm(direct, clock_ns);
-	assert_int_equal(direct->timer.armed_ns, direct->due_ns);
+	assert_int_equal(direct->timer.armed_ns, direct->turns.due_ns);
 }
 
 static void move_much(void)
 {
-	clock_ns += 2 * DIRECT_LEASE_NS;
+	clock_ns += 2 * TURNS_LEASE_NS;
 }
 
 /* Otherwise the device's thread would be woken in each turn. */
@@ -168,7 +119,7 @@ static void a_lease_outlives_a_long_turn(void **state)
 	fake_device.has_work = true;
 	fake_device.in_turn = move_much;
 	direct_device_poll(direct);
-	assert_int_equal(direct->lease_ns, clock_ns + DIRECT_LEASE_NS);
+	assert_int_equal(direct->turns.lease_ns, clock_ns + TURNS_LEASE_NS);
 }
 
 /* --- arrivals --------------------------------------------------------------------------------- */
@@ -202,56 +153,21 @@ static void the_thread_looks_after_a_program_that_has_polled_briefly(void **stat
 {
 	struct rnic_direct *direct = *state;
 
-	direct->renewals = DIRECT_RENEWALS - 1;
+	direct->turns.renewals = TURNS_RENEWALS - 1;
 	direct_device_poll(direct);
-	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + DIRECT_LEASE_NS);
-	clock_ns += DIRECT_LEASE_NS * 3 / 4;
+	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + TURNS_LEASE_NS);
+	clock_ns += TURNS_LEASE_NS * 3 / 4;
 	direct_device_poll(direct);
-	assert_true(direct->lease_timer.armed_ns < direct->lease_ns);
+	assert_true(direct->lease_timer.armed_ns < direct->turns.lease_ns);
 }
 
 /* As if the program had polled in time through many leases. */
 static void poll_for_long(struct rnic_direct *direct)
 {
 	direct_device_poll(direct);
-	direct->renewals = 10 * DIRECT_RENEWALS;
+	direct->turns.renewals = 10 * TURNS_RENEWALS;
 	direct->lease_timer.armed_ns = UINT64_MAX;
 	direct_device_poll(direct);
-}
-
-/* Each setting of the timer may cost as much as several turns. */
-static void a_program_that_polls_on_sets_the_timer_seldom(void **state)
-{
-	struct rnic_direct *direct = *state;
-	const uint64_t until_ns = clock_ns + 10 * DIRECT_LONG_SLEEP_NS;
-	unsigned settings = 0;
-
-	poll_for_long(direct);
-	while (clock_ns < until_ns) {
-		const uint64_t before_ns = direct->lease_timer.armed_ns;
-
-		direct_device_poll(direct);
-		settings += direct->lease_timer.armed_ns != before_ns;
-		assert_true(direct->lease_timer.armed_ns > direct->lease_ns);
-		assert_true(direct->lease_timer.armed_ns <=
-			    direct->lease_ns + DIRECT_LONG_SLEEP_NS);
-		clock_ns += 10 * RNIC_NS_PER_US;
-	}
-	assert_in_range(settings, 10, 21);
-}
-
-/* A program that comes back each millisecond leaves the peers waiting as long. */
-static void a_program_that_comes_late_gets_no_long_sleep(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	poll_for_long(direct);
-	assert_true(direct->lease_timer.armed_ns > clock_ns + DIRECT_LEASE_NS);
-	for (unsigned i = 0; i < 4; i++) {
-		clock_ns += RNIC_NS_PER_MS;
-		direct_device_poll(direct);
-	}
-	assert_true(direct->lease_timer.armed_ns <= direct->lease_ns);
 }
 
 /* Of a program that does not always come back in time, a post must not wait for the long sleep. */
@@ -260,40 +176,18 @@ static void a_deferred_post_ends_the_long_sleep(void **state)
 	struct rnic_direct *direct = *state;
 
 	poll_for_long(direct);
-	assert_true(direct->lease_timer.armed_ns > clock_ns + DIRECT_LONG_SLEEP_NS);
+	assert_true(direct->lease_timer.armed_ns > clock_ns + TURNS_LONG_SLEEP_NS);
 	post_two(direct);
-	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + DIRECT_POST_NS);
+	assert_int_equal(direct->lease_timer.armed_ns, clock_ns + TURNS_POST_NS);
 }
 
 /* --- a watch of the device's thread ----------------------------------------------------------- */
-
-/* So many turns of a program that polls, each of which meets an arrival. */
-static void poll_with_arrivals(struct rnic_direct *direct, unsigned times)
-{
-	fake_device.arrivals = 1;
-	for (unsigned i = 0; i < times; i++) {
-		clock_ns += RNIC_NS_PER_US;
-		direct_device_poll(direct);
-	}
-}
 
 /* A datagram comes long after the program has polled, and the device's thread receives it. */
 static void miss_an_arrival(struct rnic_direct *direct)
 {
 	clock_ns += RNIC_NS_PER_MS;
-	direct_note_arrival_in_watch(direct, clock_ns);
-}
-
-static void a_watch_ends_where_the_program_polls(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	direct->is_watching = true;
-	poll_with_arrivals(direct, 15);
-	assert_true(direct->is_watching);
-	poll_with_arrivals(direct, 1);
-	assert_false(direct->is_watching);
-	assert_int_equal(direct->lease_ns, clock_ns + DIRECT_LEASE_NS);
+	turns_note_threads_turn(&direct->turns, true, false, clock_ns);
 }
 
 /* The thread is faster now and then, but the program would have received. */
@@ -301,14 +195,14 @@ static void what_the_thread_takes_from_a_polling_program_counts(void **state)
 {
 	struct rnic_direct *direct = *state;
 
-	direct->is_watching = true;
+	direct->turns.state = TURNS_WATCHED;
 	fake_device.arrivals = 0;
 	for (unsigned i = 0; i < 16; i++) {
 		clock_ns += RNIC_NS_PER_US;
 		direct_device_poll(direct);
-		direct_note_arrival_in_watch(direct, clock_ns);
+		turns_note_threads_turn(&direct->turns, true, false, clock_ns);
 	}
-	assert_false(direct->is_watching);
+	assert_false(turns_are_watched(&direct->turns));
 }
 
 /* A program with many completions takes long turns. */
@@ -316,33 +210,16 @@ static void a_busy_program_is_there(void **state)
 {
 	struct rnic_direct *direct = *state;
 
-	direct->is_watching = true;
+	direct->turns.state = TURNS_WATCHED;
 	fake_device.has_work = true;
 	fake_device.in_turn = move_much;
 	for (unsigned i = 0; i < 8; i++) {
 		direct_device_poll(direct);
-		direct_note_arrival_in_watch(direct, clock_ns);
+		turns_note_threads_turn(&direct->turns, true, false, clock_ns);
 	}
-	assert_int_equal(direct->takes, 8);
+	assert_int_equal(direct->turns.takes, 8);
 	miss_an_arrival(direct);
-	assert_int_equal(direct->takes, 4);
-}
-
-static void a_watch_lasts_where_every_other_arrival_is_missed(void **state)
-{
-	struct rnic_direct *direct = *state;
-
-	direct->is_watching = true;
-	for (unsigned i = 0; i < 100; i++) {
-		poll_with_arrivals(direct, 1);
-		miss_an_arrival(direct);
-	}
-	assert_true(direct->is_watching);
-	poll_with_arrivals(direct, 14);
-	miss_an_arrival(direct);
-	assert_true(direct->is_watching);
-	poll_with_arrivals(direct, 16);
-	assert_false(direct->is_watching);
+	assert_int_equal(direct->turns.takes, 4);
 }
 
 /* --- the program's exit ----------------------------------------------------------------------- */
@@ -353,7 +230,7 @@ static void an_exit_sends_what_waits(void **state)
 
 	post_two(direct);
 	direct_device_end_waits(direct);
-	assert_int_equal(direct->posts, 0);
+	assert_int_equal(direct->turns.posts, 0);
 	assert_int_equal(fake_device.ended_waits, 1);
 }
 
@@ -372,14 +249,7 @@ static void an_exit_within_a_turn_sends_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_deferred_post_is_due_soon, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_post_behind_others_gives_them_their_turn, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_comes_back_may_come_later, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_may_be_late_now_and_then, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_is_late_again_begins_anew, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_a_lease_a_deferred_post_is_due_soon, set_up,
 						tear_down),
@@ -390,22 +260,14 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_program_that_only_posts_receives, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_polls_on_sets_the_timer_seldom,
-						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_thread_looks_after_a_program_that_has_polled_briefly, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(a_deferred_post_ends_the_long_sleep, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_program_that_comes_late_gets_no_long_sleep,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_watch_ends_where_the_program_polls, set_up,
-						tear_down),
 		cmocka_unit_test_setup_teardown(what_the_thread_takes_from_a_polling_program_counts,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_busy_program_is_there, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_watch_lasts_where_every_other_arrival_is_missed,
-						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_exit_sends_what_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_exit_within_a_turn_sends_nothing, set_up,
 						tear_down),

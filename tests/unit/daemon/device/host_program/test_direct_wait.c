@@ -63,8 +63,8 @@ static int set_up(void **state)
 	assert_int_equal(wake_timer_open(&direct->lease_timer), 0);
 	direct->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	direct->is_open = true;
-	direct->sleepers = 1;
-	direct->waited_ns = FAR_NS;
+	direct->turns.sleepers = 1;
+	direct->waiter_awake.last_wait_ns = FAR_NS;
 	channel_open(&fixture.first);
 	channel_open(&fixture.second);
 	*state = &fixture;
@@ -77,7 +77,7 @@ static uint32_t sleeping_waiters(struct rnic_direct *direct)
 	uint32_t count;
 
 	pthread_mutex_lock(&direct->lock);
-	count = direct->sleepers - 1;
+	count = direct->turns.sleepers - 1;
 	pthread_mutex_unlock(&direct->lock);
 	return count;
 }
@@ -122,10 +122,10 @@ static void a_wait_that_ends_at_once_arms_the_timer(void **state)
 	struct fixture *f = *state;
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 
-	f->device.posts = 1;
+	f->device.turns.posts = 1;
 	channel_signal(&f->first);
 	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
-	assert_int_equal(f->device.posts, 0);
+	assert_int_equal(f->device.turns.posts, 0);
 	assert_true(f->device.timer.armed_ns <= deadline_ns);
 }
 
@@ -144,8 +144,8 @@ static void a_wait_beside_another_arms_the_timer(void **state)
 	struct fixture *f = *state;
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 
-	f->device.has_waiter = true;
-	f->device.posts = 1;
+	f->device.turns.state = TURNS_WAITED;
+	f->device.turns.posts = 1;
 	channel_signal(&f->first);
 	assert_int_equal(direct_device_await(&f->device, f->first.read_fd), 0);
 	assert_true(f->device.timer.armed_ns <= deadline_ns);
@@ -173,7 +173,7 @@ static bool has_waiters(struct rnic_direct *direct, uint32_t bystanders)
 	bool has;
 
 	direct_take_lock(direct);
-	has = direct->has_waiter && direct->bystanders == bystanders;
+	has = turns_have_waiter(&direct->turns) && direct->turns.bystanders == bystanders;
 	pthread_mutex_unlock(&direct->lock);
 	return has;
 }
@@ -203,20 +203,20 @@ static void beside_a_second_waiter_there_is_no_lease(void **state)
 	struct waiter first, second;
 	uint64_t before_ns;
 
-	direct->is_leased = true;
+	direct->turns.sleeps_on_lease = true;
 	direct->lease_timer.armed_ns = UINT64_MAX;
-	direct->renewals = DIRECT_RENEWALS;
+	direct->turns.renewals = TURNS_RENEWALS;
 	waiter_start(&first, f, &f->first, 0);
 	waiter_start(&second, f, &f->second, 1);
 	waiter_finish(&first);
-	assert_true(direct->lease_ns <= clock_now_ns());
+	assert_true(direct->turns.lease_ns <= clock_now_ns());
 	assert_true(direct->lease_timer.armed_ns <= clock_now_ns());
 	direct_device_poll(direct);
-	assert_true(direct->lease_ns <= clock_now_ns());
+	assert_true(direct->turns.lease_ns <= clock_now_ns());
 	waiter_finish(&second);
 	before_ns = clock_now_ns();
 	direct_device_poll(direct);
-	assert_true(direct->lease_ns >= before_ns + DIRECT_LEASE_NS);
+	assert_true(direct->turns.lease_ns >= before_ns + TURNS_LEASE_NS);
 }
 
 /* The waiter takes the turns, so no lease puts off what is due. */
@@ -227,11 +227,11 @@ static void a_lease_puts_off_no_deadline_of_a_waiter(void **state)
 	const uint64_t deadline_ns = a_turn_leaves_a_deadline();
 	struct waiter waiter;
 
-	direct->lease_ns = deadline_ns + FAR_NS;
+	direct->turns.lease_ns = deadline_ns + FAR_NS;
 	waiter_start(&waiter, f, &f->first, 0);
 	assert_true(direct->timer.armed_ns <= deadline_ns);
 	direct_device_poll(direct);
-	assert_true(direct->lease_ns <= clock_now_ns());
+	assert_true(direct->turns.lease_ns <= clock_now_ns());
 	waiter_finish(&waiter);
 }
 
@@ -312,7 +312,7 @@ static void a_waiter_cancelled_in_its_sleep_counts_no_more(void **state)
 	waiter_start_and_sleep(&waiter, f);
 	waiter_cancel(&waiter);
 	assert_int_equal(sleeping_waiters(&f->device), 0);
-	assert_false(f->device.has_waiter);
+	assert_false(turns_have_waiter(&f->device.turns));
 }
 
 static void *wait_with_handlers(void *argument)
@@ -337,7 +337,7 @@ static void a_waiter_cancelled_while_it_looks_has_not_counted(void **state)
 		sched_yield();
 	waiter_cancel(&waiter);
 	assert_int_equal(sleeping_waiters(&f->device), 0);
-	assert_false(f->device.has_waiter);
+	assert_false(turns_have_waiter(&f->device.turns));
 }
 
 /* --- polling before a sleep ------------------------------------------------------------------- */
@@ -370,13 +370,14 @@ static void after_a_short_wait_a_thread_polls_first(void **state)
 	struct waiter waiter;
 
 	a_turn_leaves_a_deadline();
-	f->device.waited_ns = 0;
+	f->device.waiter_awake.last_wait_ns = 0;
 	waiter_start(&waiter, f, &f->first, 0);
 	while (!is_asleep(&f->device))
 		sched_yield();
 	assert_true(fake_device.turns > 1);
 	waiter_finish(&waiter);
-	assert_true(f->device.waited_ns >= DIRECT_WAIT_SPIN_NS);
+	assert_true(f->device.waiter_awake.last_wait_ns >=
+		    awake_rules[AWAKE_DEVICE_WAITER].awake_ns);
 }
 
 /* --- a wait for several descriptors ----------------------------------------------------------- */
@@ -427,7 +428,7 @@ static void a_wait_that_sleeps_says_which_descriptor_is_ready(void **state)
 	assert_int_equal(either[0].revents, 0);
 	assert_int_equal(either[1].revents, POLLIN);
 	assert_true(fake_device.turns > 0);
-	assert_false(f->device.has_waiter);
+	assert_false(turns_have_waiter(&f->device.turns));
 }
 
 static void a_wait_ends_at_its_deadline(void **state)
@@ -438,7 +439,7 @@ static void a_wait_ends_at_its_deadline(void **state)
 
 	assert_int_equal(wait_for_either(f, either, 1), 0);
 	assert_true(clock_now_ns() - began_ns >= RNIC_NS_PER_MS);
-	assert_false(f->device.has_waiter);
+	assert_false(turns_have_waiter(&f->device.turns));
 }
 
 static void a_bystander_leaves_at_its_deadline(void **state)
@@ -604,7 +605,7 @@ static void a_handler_may_wait_in_the_wait_of_its_thread(void **state)
 	assert_int_equal(asleep_before, 1); /* the outer wait sleeps */
 	assert_int_equal(asleep_after, 1);
 	assert_int_equal(sleeping_waiters(&f->device), 0);
-	assert_false(f->device.has_waiter);
+	assert_false(turns_have_waiter(&f->device.turns));
 }
 
 static bool is_blocked(int signal)
@@ -667,17 +668,17 @@ static void a_program_that_sleeps_elsewhere_leaves_the_turns(void **state)
 {
 	struct fixture *f = *state;
 
-	f->device.is_leased = true;
-	f->device.renewals = DIRECT_RENEWALS;
+	f->device.turns.sleeps_on_lease = true;
+	f->device.turns.renewals = TURNS_RENEWALS;
 	direct_device_poll(&f->device);
 	fake_device.turns = 0;
-	f->device.lease_ns = clock_now_ns() + FAR_NS;
+	f->device.turns.lease_ns = clock_now_ns() + FAR_NS;
 	ask_without_blocking(f);
 	assert_int_equal(fake_device.turns, 1);
-	assert_true(f->device.lease_ns <= clock_now_ns());
+	assert_true(f->device.turns.lease_ns <= clock_now_ns());
 	assert_true(f->device.lease_timer.armed_ns <= clock_now_ns());
 	direct_device_poll(&f->device);
-	assert_true(f->device.lease_ns <= clock_now_ns());
+	assert_true(f->device.turns.lease_ns <= clock_now_ns());
 }
 
 /* The program will be back before the lease ends. */
@@ -687,9 +688,9 @@ static void a_program_that_waits_here_keeps_the_turns(void **state)
 	struct pollfd either[2];
 
 	assert_int_equal(wait_for_either(f, either, 1), 0);
-	f->device.lease_ns = clock_now_ns() + FAR_NS;
+	f->device.turns.lease_ns = clock_now_ns() + FAR_NS;
 	ask_without_blocking(f);
-	assert_true(f->device.lease_ns > clock_now_ns());
+	assert_true(f->device.turns.lease_ns > clock_now_ns());
 }
 
 static void watch(struct fixture *f, int fd)
@@ -710,13 +711,13 @@ static void a_program_that_does_not_come_back_keeps_no_turns(void **state)
 	f->device.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch(f, f->device.stop_fd);
 	watch(f, f->device.timer.fd);
-	fake_device.later_deadline_ns = clock_now_ns() + 2 * DIRECT_LEASE_NS;
+	fake_device.later_deadline_ns = clock_now_ns() + 2 * TURNS_LEASE_NS;
 	assert_int_equal(direct_start_thread(&f->device), 0);
 	assert_int_equal(wait_for_either(f, either, 0), 0);
 	while (is_attended && clock_now_ns() < began_ns + 5 * RNIC_NS_PER_SECOND) {
 		sched_yield();
 		pthread_mutex_lock(&f->device.lock);
-		is_attended = f->device.is_attended;
+		is_attended = f->device.turns.is_attended;
 		pthread_mutex_unlock(&f->device.lock);
 	}
 	direct_stop_thread(&f->device);
@@ -732,11 +733,11 @@ static void a_program_that_begins_to_wait_here_ends_the_watch(void **state)
 	uint64_t before_ns;
 
 	ask_without_blocking(f);
-	assert_true(f->device.is_watching);
+	assert_true(turns_are_watched(&f->device.turns));
 	assert_int_equal(wait_for_either(f, either, 1), 0);
 	before_ns = clock_now_ns();
 	direct_device_poll(&f->device);
-	assert_true(f->device.lease_ns >= before_ns + DIRECT_LEASE_NS);
+	assert_true(f->device.turns.lease_ns >= before_ns + TURNS_LEASE_NS);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

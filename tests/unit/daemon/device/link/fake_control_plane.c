@@ -2,7 +2,7 @@
 #include "tests/unit/daemon/device/link/fake_control_plane.h"
 
 #include "daemon/shared/base/log.h"
-#include "daemon/shared/base/poll_mode.h"
+#include "lib/wait/awake.h"
 #include "tests/unit/unit_test.h"
 
 #include <fcntl.h>

@@ -121,7 +121,7 @@ static void test_the_last_wait_is_what_to_expect(void **state)
 	assert_int_equal(world.sleeps, 0);
 }
 
-/* A thread does not yield twice to a thread that computes (yield_backoff.h). */
+/* A thread does not yield twice to a thread that computes (awake.h). */
 static void test_a_dear_yield_ends_it(void **state)
 {
 	(void)state;

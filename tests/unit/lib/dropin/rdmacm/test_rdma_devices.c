@@ -103,7 +103,9 @@ static int play_check(struct rnic_context *native)
 	return ((struct played_device *)native)->is_lost ? -ENODEV : 0;
 }
 
-static uint64_t play_now_ns(void)
+uint64_t __wrap_clock_now_ns(void);
+
+uint64_t __wrap_clock_now_ns(void)
 {
 	return world.now_ns;
 }
@@ -118,7 +120,6 @@ const struct rnic_native_table rnic_native = {
 	.context = play_context,
 	.context_check = play_check,
 	.fork_list_add = play_fork_list_add,
-	.wait_now_ns = play_now_ns,
 };
 
 /* --- the scenarios --------------------------------------------------------------------------- */
