@@ -11,7 +11,6 @@
 #include <poll.h>
 
 #define COMPLETIONS_AT_ONCE 16
-#define POLLS_BEFORE_SLEEP  32
 #define PROBE_INTERVAL_NS   UINT64_C(1000000000)
 
 void rnic_iw_fail(struct iw_ctx_conn *ctx, enum rnic_iw_state state)
@@ -206,9 +205,10 @@ int rnic_iw_arm(struct iw_ctx_conn *ctx)
 
 int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns)
 {
-	int count = 0;
+	struct rnic_cq *const cqs[] = {ctx->send_cq, ctx->recv_cq};
+	int count = rnic_iw_collect(ctx);
 
-	for (unsigned i = 0; i < POLLS_BEFORE_SLEEP && count == 0; i++)
+	if (count == 0 && ctx->qp != NULL && rnic_await_entry(cqs, 2) > 0)
 		count = rnic_iw_collect(ctx);
 	if (count == 0)
 		count = iw_wait_arm(ctx);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/rnic_wait.h"
 #include "lib/wait/clock.h"
 #include "lib/wait/yield.h"
 #include "proto/ctl/direct_device.h"
@@ -230,6 +231,56 @@ static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 	rnic_spinlock_unlock(&cq->lock);
 	return taken;
 }
+
+/* --- awake for an entry ----------------------------------------------------------------------- */
+
+struct entry_look {
+	struct rnic_cq *const *cqs;
+	uint32_t count;
+};
+
+/* 1: the queue has an entry, or its daemon's index makes no sense, as the next poll says. */
+static int has_entry(struct rnic_cq *cq)
+{
+	const int lost = rnic_context_lost(cq->context);
+	bool has;
+
+	if (lost != 0)
+		return lost;
+	if (cq->context->direct != NULL)
+		cq->context->direct_calls->poll(cq->context->direct);
+	rnic_spinlock_lock(&cq->lock);
+	has = rnic_word_load(&cq->region->producer) != cq->consumer;
+	rnic_spinlock_unlock(&cq->lock);
+	return has;
+}
+
+static int look_for_entry(void *context)
+{
+	const struct entry_look *look = context;
+	int result = 0;
+
+	for (uint32_t i = 0; i < look->count && result == 0; i++)
+		result = has_entry(look->cqs[i]);
+	return result;
+}
+
+int rnic_await_entry(struct rnic_cq *const *cqs, uint32_t cq_count)
+{
+	struct entry_look look = {.cqs = cqs, .count = cq_count};
+	int result;
+
+	if (cqs == NULL && cq_count > 0)
+		return -EINVAL;
+	for (uint32_t i = 0; i < cq_count; i++) {
+		if (cqs[i] == NULL)
+			return -EINVAL;
+	}
+	result = look_for_entry(&look);
+	return result != 0 ? result : rnic_wait_awake_for(look_for_entry, &look);
+}
+
+/* --- polls ------------------------------------------------------------------------------------ */
 
 /* No entry came. A queue that a thread polls again and again has a daemon that lives. */
 static void on_empty_poll(struct rnic_cq *cq, uint32_t queue_empty_polls)

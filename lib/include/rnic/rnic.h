@@ -300,6 +300,14 @@ RNIC_API int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count,
 			  struct rnic_completion *completions);
 
 /*
+ * Stays awake for a moment, by turns with the daemon, until one of the queues has an entry: most
+ * entries come sooner than a thread falls asleep and wakes up. Returns 1 when there is an entry to
+ * poll. Returns 0 when the thread should sleep: ask for events by rnic_req_notify_cq(), poll once
+ * more, then call rnic_wait(). Errors are those of rnic_poll_cq().
+ */
+RNIC_API int rnic_await_entry(struct rnic_cq *const *cqs, uint32_t cq_count);
+
+/*
  * Asks for one event at the next entry, or at the next solicited or failed one. Entries that are
  * there already raise no event: poll again after this call, then wait (IBTA 1.4, 11.4.2.2).
  * -EINVAL: no channel.

@@ -21,6 +21,8 @@ static const struct rnic_qp_capacities capacities = {
 static int yields, sleeps;
 static long now_us, yield_us;
 
+static void complete_after_yields(void);
+
 /* These three instead of the C library's. Time passes as on a machine that nobody else uses. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -34,6 +36,7 @@ int sched_yield(void)
 {
 	yields++;
 	now_us += yield_us;
+	complete_after_yields();
 	return 0;
 }
 
@@ -416,6 +419,54 @@ static void test_arming(void **state)
 	assert_int_equal(fake->cq.control->armed, RNIC_CQ_ARMED_ANY);
 }
 
+/* --- awake for an entry ----------------------------------------------------------------------- */
+
+/* When the yields so far are that many, an entry comes. */
+static int yields_until_entry;
+static struct fake_session *entry_of;
+
+static void complete_after_yields(void)
+{
+	if (entry_of != NULL && yields == yields_until_entry)
+		complete(entry_of, 7, 0, 1);
+}
+
+static void test_an_entry_that_is_there_is_not_waited_for(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *const cqs[] = {&fake->cq};
+
+	complete(fake, 1, 0, 1);
+	assert_int_equal(rnic_await_entry(cqs, 1), 1);
+	assert_int_equal(yields, 0);
+}
+
+static void test_an_entry_that_comes_soon_is_met_awake(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *const cqs[] = {&fake->cq};
+	struct rnic_completion taken;
+
+	entry_of = fake;
+	yields_until_entry = 3;
+	assert_int_equal(rnic_await_entry(cqs, 1), 1);
+	entry_of = NULL;
+	assert_int_equal(yields, 3);
+	assert_int_equal(rnic_poll_cq(&fake->cq, 1, &taken), 1);
+	assert_int_equal(taken.wr_id, 7);
+}
+
+static void test_no_entry_is_waited_for_long(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_cq *const cqs[] = {&fake->cq};
+
+	assert_int_equal(rnic_await_entry(cqs, 1), 0);
+	assert_in_range(yields, 25, 50);
+	assert_int_equal(sleeps, 0);
+	assert_int_equal(rnic_await_entry(NULL, 1), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +499,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_destroyed_qp_is_skipped, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_daemon_that_lies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_arming, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_entry_that_is_there_is_not_waited_for,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_entry_that_comes_soon_is_met_awake, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_no_entry_is_waited_for_long, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
