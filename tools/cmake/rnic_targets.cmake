@@ -26,6 +26,13 @@ target_compile_definitions(rnic_warnings INTERFACE _GNU_SOURCE)
 # "..." includes name paths of the repository; <rnic/...> includes are the public headers.
 target_include_directories(rnic_warnings INTERFACE
   ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
+if(NOT RNIC_PROBES STREQUAL "off")
+  find_path(RNIC_SDT_INCLUDE_DIR sys/sdt.h)
+  mark_as_advanced(RNIC_SDT_INCLUDE_DIR)
+  if(RNIC_SDT_INCLUDE_DIR)
+    target_compile_definitions(rnic_warnings INTERFACE RNIC_WITH_PROBES)
+  endif()
+endif()
 add_library(rnic_options INTERFACE)
 target_link_libraries(rnic_options INTERFACE rnic_warnings)
 if(RNIC_SANITIZE)

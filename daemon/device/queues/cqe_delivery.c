@@ -6,6 +6,7 @@
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
+#include "lib/nic/base/probe.h"
 #include "lib/nic/engine/engine.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "lib/nic/engine/verbs/srq.h"
@@ -176,6 +177,7 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 		return cq->session->is_broken;
 	}
 	cqe_delivery_write(set, cq, cqe);
+	RNIC_PROBE4(cqe_delivered, cqe->qp->qpn, cqe->status, cqe->opcode, cqe->byte_count);
 	cq->has_solicited |= is_error || cqe->is_solicited;
 	cq->has_error |= is_error && set->is_in_turn;
 	if (!cq->has_error)

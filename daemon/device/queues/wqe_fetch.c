@@ -5,6 +5,7 @@
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
+#include "lib/nic/base/probe.h"
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/checked.h"
@@ -171,6 +172,7 @@ static void wqe_fetch_take_send(struct session_qp *qp)
 	is_inside = !rnic_wr_takes_place_of_sge(rnic_wr_operation(wqe.opcode));
 	wqe_fetch_copy_sges(ring, slot, is_inside ? &entry.sge : NULL, wqe.sge_count, sges);
 	qp->send_consumer++;
+	RNIC_PROBE3(wqe_fetched, qp->qp->qpn, wqe.opcode, wqe.sge_count);
 	qp_post_send(qp->qp, &wqe, sges,
 		     rnic_inline_is_inside(wqe.length)
 			     ? place + offsetof(struct rnic_send_wqe, inline_data)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/shared/loop/loop.h"
 
+#include "lib/nic/base/probe.h"
 #include "lib/wait/clock.h"
 #include "lib/wait/wake_timer.h"
 #include "lib/wait/yield.h"
@@ -166,6 +167,7 @@ static void loop_sleep_until(struct loop *loop, uint64_t deadline_ns, uint64_t n
 	wake_timer_arm(&loop->timer, deadline_ns, now_ns);
 	ev_run(loop->events, EVRUN_ONCE);
 	loop->looked_ns = now_ns;
+	RNIC_PROBE1(loop_slept, now_ns);
 }
 
 /* Sleeps where the owner allows it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/engine.h"
 
+#include "lib/nic/base/probe.h"
 #include "lib/nic/engine/datagrams/datagram.h"
 #include "lib/nic/engine/datagrams/mcast.h"
 #include "lib/nic/engine/objects/placement.h"
@@ -249,6 +250,8 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 	engine->now_ns = now_ns;
 	engine->counters[COUNTER_RECEIVED_PACKETS]++;
 	engine->counters[COUNTER_RECEIVED_BYTES] += packet->payload_bytes;
+	RNIC_PROBE4(packet_received, packet->dest_qpn, packet->opcode, packet->psn.value,
+		    packet->payload_bytes);
 	if (is_multicast && packet->dest_qpn == RNIC_MULTICAST_QPN) {
 		deliver_multicast(engine, packet);
 		return;
@@ -307,6 +310,8 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
 			qp->counters.sent_packets++;
 			qp->counters.sent_bytes += out->packet.payload_bytes;
+			RNIC_PROBE4(packet_sent, qp->qpn, out->packet.opcode, out->packet.psn.value,
+				    out->packet.payload_bytes);
 			return true;
 		}
 		list_remove(&qp->ready_node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/progress/qp_error.h"
 
+#include "lib/nic/base/probe.h"
 #include "lib/nic/engine/objects/placement.h"
 #include "lib/nic/engine/progress/receive_wqe.h"
 #include "lib/nic/engine/progress/send_completion.h"
@@ -22,6 +23,7 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 	qp->last_error = verdict;
 	qp->refusal = qp->engine->refusal;
 	qp->trouble_log_told |= bit;
+	RNIC_PROBE2(qp_trouble, qp->qpn, verdict);
 	/* Flushed without an error before: the application asked for ERR. */
 	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
 		config->sink->trouble(config->sink_context, qp);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/requester/retry.h"
 
+#include "lib/nic/base/probe.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/send_position.h"
 #include "lib/nic/engine/qp_state.h"
@@ -32,6 +33,7 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
 	retry->is_silent = false;
 	send_position_rewind(engine, qp);
 	retry_timer_start(engine, qp, RETRY_TIMER_RNR, engine->now_ns + rnic_rnr_timer_ns(code));
+	RNIC_PROBE2(rnr_wait, qp->qpn, rnic_rnr_timer_ns(code));
 }
 
 void retry_sequence_error(struct engine *engine, struct qp *qp)
@@ -44,6 +46,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 	if (!qp->retry.is_silent)
 		peer_window_reduce(engine, qp->peer_window);
 	send_position_rewind(engine, qp);
+	RNIC_PROBE3(send_again, qp->qpn, qp->requester.psn.value, qp->retry.retries_left);
 }
 
 /* --- expiry ---------------------------------------------------------------------------------- */
@@ -68,6 +71,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	engine->counters[COUNTER_ACK_TIMEOUTS]++;
 	qp->counters.timeouts++;
 	retry->timeouts_in_a_row++;
+	RNIC_PROBE2(ack_timeout, qp->qpn, retry->retries_left);
 	retry_sequence_error(engine, qp);
 }
 
