@@ -9,13 +9,12 @@
  *   has looked fewer than `turns` times since it found something        AWAKE_TURN
  *   stays awake, and its row yields never, or unless alone and it is    AWAKE_TURN
  *   stays awake otherwise                                               AWAKE_YIELD
- *   no longer stays awake, but is due within `near_ns`                  AWAKE_TURN, or AWAKE_YIELD
- *                                                                       where its row says
- * `yields_near` no longer stays awake                                               AWAKE_SLEEP
+ *   no longer stays awake, but is due within `near_ns`                  what its row says: `near`
+ *   no longer stays awake                                               AWAKE_SLEEP
  *
  *   A thread stays awake as long as all of these hold: it has looked fewer than `looks` times, less
  *   than `awake_ns` ago it was active or began to wait, its latest wait took `short_ns` at most,
- * and no yield has cost it a time slice not long ago.
+ *   and no yield has cost it a time slice not long ago.
  *
  *   who (enum awake_who)     turns  looks      awake_ns  short_ns  near_ns  near   yields
  *   -----------------------  -----  -----  ------------  --------  -------  -----  ------------

@@ -5,17 +5,18 @@
  * nothing. doc/guide/profiling.md shows how to read them; `gdb -batch -ex "info probes stap rnic"
  * PROGRAM` lists them. A build without <sys/sdt.h>, or with -DRNIC_PROBES=off, has none.
  *
- *   probe            where                                  arguments
- *   ---------------  -------------------------------------
- * ------------------------------------------ packet_received  a sound packet reaches the engine
- * destination QPN, opcode, PSN, payload bytes packet_sent      the engine has made a packet own
- * QPN, opcode, PSN, payload bytes ack_timeout      no acknowledgement came in time        own QPN,
- * retries left send_again       the requester goes back to what it     own QPN, oldest PSN, retries
- * left has sent rnr_wait         the peer has no receive WQE            own QPN, nanoseconds to
- * wait qp_trouble       a QP fails or drops something          own QPN, verdict (verdict.h)
- *   wqe_fetched      a send WQE left the client's ring      own QPN, opcode, SGEs
- *   cqe_delivered    a CQE reached the client's queue       own QPN, status, opcode, bytes
- *   loop_slept       a loop of the daemon is awake again    time of the sleep's begin, nanoseconds
+ *   probe            where                                 arguments
+ *   ---------------  ------------------------------------  -----------------------------------
+ *   packet_received  a sound packet reaches the engine     destination QPN, opcode, PSN, bytes
+ *   packet_sent      the engine has made a packet          own QPN, opcode, PSN, payload bytes
+ *   ack_timeout      no acknowledgement came in time       own QPN, retries left
+ *   send_again       the requester goes back to the        own QPN, oldest PSN, retries left
+ *                    oldest unacknowledged packet
+ *   rnr_wait         the peer has no receive WQE           own QPN, nanoseconds to wait
+ *   qp_trouble       a QP fails or drops something         own QPN, verdict (verdict.h)
+ *   wqe_fetched      a send WQE left the client's ring     own QPN, opcode, SGEs
+ *   cqe_delivered    a CQE reached the client's queue      own QPN, status, opcode, bytes
+ *   loop_slept       a loop of the daemon is awake again   when the sleep began, nanoseconds
  */
 #ifndef LIB_NIC_BASE_PROBE_H
 #define LIB_NIC_BASE_PROBE_H
