@@ -27,7 +27,7 @@ try() {
 			#include <sys/sdt.h>
 			int main(int count, char **words)
 			{
-				register uint8_t value __asm__("$register") = (uint8_t)(count + 41);
+				register uint8_t value __asm__("$register") = 41 + count;
 				(void)words;
 				__asm__ volatile("" : "+r"(value));
 				DTRACE_PROBE1(example, reached, value);
