@@ -41,6 +41,8 @@ says 'rnicd-device'
 types 'perf stat -e context-switches,cpu-migrations,page-faults -p'\
 ' "$(pgrep -d, -x '\''rnicd|rnicd-device'\'')" -- sleep 2'
 says 'context-switches'
+types 'gdb -q -batch -p "$(pgrep -n rnicd-device)" -x tools/examples/gdb_probes.py'
+says 'packet_received QP'
 end_background
 
 page doc/operate/ci.md
@@ -55,7 +57,8 @@ like='tests/debian/try_containers.sh types its like'
 leaves 'rnicctl cdi --socket /run/rnicd/eth0.sock > /etc/cdi/rnicd-eth0.json' "$like"
 leaves 'podman run --device rnicd.local/rnic=eth0 IMAGE ibv_devinfo' "$like"
 leaves 'podman build --file tools/packaging/containers/Containerfile --tag rnicd .' "$like"
-leaves 'podman run --detach --network=host --volume /run/rnicd:/run/rnicd rnicd --netdev eth0' "$like"
+leaves 'podman run --detach --network=host --volume /run/rnicd:/run/rnicd rnicd --netdev eth0' \
+	"$like"
 
 page doc/operate/packages.md
 leaves 'apt-get install ../rnicd_*.deb ../rnic-tools_*.deb ../rnic-verbs_*.deb ../librnic0_*.deb' \

@@ -110,7 +110,8 @@ leaves() {
 prints_command() {
 	local command=${commands[next]}
 	next=$((next + 1))
-	[ -n "$is_check" ] || is_left_out || grep -qxF "\$ $command" "$output" || fault "does not print: $command"
+	[ -n "$is_check" ] || is_left_out || grep -qxF "\$ $command" "$output" ||
+		fault "does not print: $command"
 }
 
 # says REGEX: a line of the last command's output.
