@@ -3,8 +3,8 @@
 """check_fragments.py FOLDER BUILD
 
 The fragments of C in the pages of a folder compile and link, without a warning, by the commands
-that stand behind them. Each becomes the body of main() with the header that its paragraph names; what it
-takes for granted is declared here.
+that stand behind them. Each becomes the body of main() with the header that its paragraph names;
+what it takes for granted is declared here.
 """
 import os
 import pathlib

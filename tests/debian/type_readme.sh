@@ -162,8 +162,10 @@ end_background
 page doc/guide/testing.md
 installs python3-venv
 installs python3-pip
+installs python3-setuptools
+installs python3-wheel
 types 'python3 -m venv --system-site-packages build/venv'
-types 'build/venv/bin/pip install tools/python'
+types 'build/venv/bin/pip install --no-build-isolation tools/python'
 says 'Successfully installed rnic'
 
 . "$here/type_operation.sh"

@@ -84,7 +84,7 @@ type_mistake() {
 for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
 # names PROGRAM PATTERN: prints what the pages name behind the program.
 names() {
-	grep -ohE "\b$1 ([^\`|]* )?$2" "$DOC"/*.md | grep -oE -- "$2" | sort -u
+	grep -rohE --include=*.md "\b$1 ([^\`|]* )?$2" "$DOC" | grep -oE -- "$2" | sort -u
 }
 
 echo "# the pages name what there is"
@@ -97,7 +97,7 @@ for program in rnicd rnic-run; do
 			"$WORK/help"
 	done
 done
-for kind in $(grep -ohE 'rnicctl show [a-z]+' "$DOC"/*.md | cut -d' ' -f3 | sort -u); do
+for kind in $(grep -rohE --include=*.md 'rnicctl show [a-z]+' "$DOC" | cut -d' ' -f3 | sort -u); do
 	check "rnicctl show $kind" rnicctl show --socket a.sock "$kind"
 done
 
