@@ -82,15 +82,17 @@ type_mistake() {
 }
 
 for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
-# names PROGRAM PATTERN: prints what the pages name behind the program.
-names() {
-	grep -rohE --include=*.md "\b$1 ([^\`|]* )?$2" "$DOC" | grep -oE -- "$2" | sort -u
+# options_of PROGRAM: the options that the pages name directly behind the program, with their values.
+# What follows another word belongs to another program.
+options_of() {
+	grep -rohE --include=*.md "\b$1( --[a-z-]+([= ][^-\`| ][^\`| ]*)?)+" "$DOC" |
+		grep -oE -- ' --[a-z-]+' | tr -d ' ' | sort -u
 }
 
 echo "# the pages name what there is"
 for program in rnicd rnic-run; do
 	"$program" --help >"$WORK/help"
-	options=$(names $program '--[a-z-]+')
+	options=$(options_of $program)
 	check "$program has options in the pages" test -n "$options"
 	for option in $options; do
 		check "$program $option" grep -qE -- "(^|[ ,[])$option([^-[:alnum:]]|\$)" \
