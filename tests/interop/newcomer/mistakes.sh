@@ -82,7 +82,7 @@ type_mistake() {
 }
 
 for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
-# options_of PROGRAM: the options that the pages name directly behind the program, with their values.
+# options_of PROGRAM: the options that the pages name directly behind the program.
 # What follows another word belongs to another program.
 options_of() {
 	grep -rohE --include=*.md "\b$1( --[a-z-]+([= ][^-\`| ][^\`| ]*)?)+" "$DOC" |
