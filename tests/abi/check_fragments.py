@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_fragments.py README BUILD
+"""check_fragments.py FOLDER BUILD
 
-The fragments of C in the README compile and link, without a warning, by the commands that stand
-behind them. Each becomes the body of main() with the header that its paragraph names; what it
-takes for granted is declared here.
+The fragments of C in the pages of a folder compile and link, without a warning, by the commands
+that stand behind them. Each becomes the body of main() with the header that its paragraph names;
+what it takes for granted is declared here.
 """
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -49,9 +50,9 @@ def compiles(header, body, command, build):
 
 
 def main():
-    readme, build = sys.argv[1:]
-    with open(readme, encoding="utf-8") as file:
-        text = file.read()
+    folder, build = sys.argv[1:]
+    pages = sorted(pathlib.Path(folder).rglob("*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     fragments = FRAGMENT.findall(text)
     if len(fragments) != text.count("```c\n") or not fragments:
         print(f"{text.count('```c')} fragments of C, {len(fragments)} with header and command")

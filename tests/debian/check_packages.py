@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """check_packages.py --tree TREE --build BUILD [--cmake CMAKE]
 
-Holds debian/ against the project without building packages: each file that the project installs is
-in one package, and no list names a file that is not there; the symbols files name what the
-libraries export; the build needs in debian/control are those of tools/packages.txt; the version is
-that of CMakeLists.txt. Prints one line for each difference and exits 1 when there is any.
-test_check_packages.py proves that each can be found.
+Holds debian/ against the project without building packages: each file that the project installs
+is in one package, and no list names a file that is not there; the symbols files name what the
+libraries export; each page of doc/ is in a package; the build needs in debian/control are those
+of tools/packages.txt; the version is that of CMakeLists.txt. Prints one line for each difference
+and exits 1 when there is any. test_check_packages.py proves that each can be found.
 """
 import argparse
 import fnmatch
@@ -66,6 +66,13 @@ def read_symbols(text):
         elif line.startswith(" "):
             symbols.add(line.split()[0])
     return libraries
+
+
+def check_documents(names, patterns):
+    """Every page is in a package."""
+    for name in sorted(names):
+        if not any(matches(name, pattern) for pattern in patterns):
+            yield f"{name} is in no list of documents"
 
 
 def check_symbols(exported, listed):
@@ -134,6 +141,8 @@ def check_tree(tree, root):
     names = {f"usr/{name}" for name in installed_names(root)}
     lists = read_lists(folder)
     yield from check_files(names, lists)
+    pages = {path.relative_to(tree).as_posix() for path in (tree / "doc").rglob("*.md")}
+    yield from check_documents(pages, read_list(folder / "rnicd.docs"))
     libraries = {path.resolve() for path in root.glob("lib/**/librnic*.so*")
                  if path.parent.name != "rnic"}
     listed = read_symbols((folder / f"{LIBRARY_LISTS}.symbols").read_text(encoding="utf-8"))

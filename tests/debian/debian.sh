@@ -7,7 +7,7 @@
 #
 #   start    the quick start, and the benchmark straight after it
 #   suites   tests/run.sh --quick
-#   readme   every command of README.md, in order, and then those of doc/
+#   readme   every command of README.md and of doc/, page by page
 #   packages the packages of debian/ are built, and lintian has nothing to say
 #   install  these packages are installed on another host, used there, and purged
 #   units    these packages on a host that systemd boots

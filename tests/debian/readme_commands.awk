@@ -2,7 +2,8 @@
 #
 # Prints the commands of a Markdown file, in order, one a line. Of an indented block they are the
 # lines behind a prompt, "$ " or "host$ ", or all lines where no line has a prompt. A block whose
-# first line is one word is output. The prompt of a host stays.
+# first line is one word is output. Of a fenced block of sh they are all lines. The prompt of a host
+# stays.
 
 function end_block(i) {
 	for (i = 0; i < count; i++)
@@ -12,9 +13,10 @@ function end_block(i) {
 	delete has_prompt
 }
 
-/^```/ { is_fenced = !is_fenced }
+/^```/ { end_block(); is_fenced = !is_fenced; is_shell = $0 == "```sh"; next }
+is_fenced { if (is_shell && !/^$/) print; next }
 
-/^    / && !is_fenced && (is_after_blank || count > 0) {
+/^    / && (is_after_blank || count > 0) {
 	text = substr($0, 5)
 	if (count == 0 && text ~ /^[a-z]+$/)
 		is_output = 1

@@ -93,6 +93,18 @@ class Needs(unittest.TestCase):
                          ["tools/packages.txt does not know python3 of debian/control"])
 
 
+class Documents(unittest.TestCase):
+    def check(self, *names):
+        return list(check_packages.check_documents(names, ["doc/*.md", "doc/guide"]))
+
+    def test_all_is_well(self):
+        self.assertEqual(self.check("doc/a.md", "doc/guide/b.md"), [])
+
+    def test_missing(self):
+        self.assertEqual(self.check("doc/operate/a.md"),
+                         ["doc/operate/a.md is in no list of documents"])
+
+
 class Version(unittest.TestCase):
     def test_versions(self):
         cmake = "project(rnicd VERSION 0.2.0 LANGUAGES C)\n"

@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# type_readme.sh [--check]: types every command of README.md, in order, in the top folder of a fresh
-# clone on a fresh Debian. --check types nothing and says only whether each command of the README
-# has its place below, in the same order.
+# type_readme.sh [--check | PATTERN]: types every command of README.md and of the pages of doc/, in
+# order, in the top folder of a fresh clone on a fresh Debian. --check types nothing and says only
+# whether each command of a page has its place below, in the same order, and whether each page with
+# commands is typed. With PATTERN only the pages are typed whose names match, as doc/guide/*.
 #
-# Each step names a command as the README has it. A second argument is typed in its stead where the
-# README leaves something to the reader: a name, an address, how long. tests/debian/run.sh runs this
-# script on a host of its own.
+# Each step names a command as the page has it. A second argument is typed in its stead where the
+# page leaves something to the reader: a name, an address, how long. A command that cannot be typed
+# here has a reason. tests/debian/debian.sh runs this script on a host of its own.
 set -u -a # commands see the variables of others
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$top/tests/debian
-readme=$top/README.md
-mapfile -t commands < <(awk -f "$here/readme_commands.awk" "$readme")
-next=0 # the index of the command that comes next
+page=""       # whose commands these are
+commands=()   # of the page
+next=0        # the index of the command that comes next
+read_pages=() # that this script or another test types
+all_commands=0
 typed=0
 faults=0
 is_check=""
-[ "${1:-}" != --check ] || is_check=1
+only=${1:-}
+[ "$only" != --check ] || { is_check=1; only=""; }
 logs=$(mktemp -d)
 output=$logs/none
 background=() # process groups
@@ -34,44 +38,55 @@ cleanup() {
 clean_at_end cleanup
 cd "$top" || exit 1
 
-# ---- 60 seconds ----
-
+page README.md
 types 'tools/quickstart.sh'
-for _ in 1 2 3 4 5 6; do prints_command; done
+for _ in 1 2; do prints_command; done
 says 'it works'
 serves 'build/bin/rnic-run ib_write_bw' tcp 18515
 types 'build/bin/rnic-run ib_write_bw 127.0.0.1'
 says '^ *65536 +5000 '
-
-has_two_hosts
-serves 'host-a$ build/bin/rnicd --netdev eth0 &' rnic
-serves 'host-a$ build/bin/rnic-run ib_write_bw -x 1' tcp 18515
-serves 'host-b$ build/bin/rnicd --netdev eth0 &' rnic
-types 'host-b$ build/bin/rnic-run ib_write_bw -x 1 host-a'
-says '^ *65536 +5000 '
-says 'GID: 00:00:00:00:00:00:00:00:00:00:255:255:'
 end_background
-
 serves 'build/bin/rnic-run --direct ib_send_lat' tcp 18515
 types 'build/bin/rnic-run --direct ib_send_lat 127.0.0.1'
 says '^ *2 +1000 '
 end_background
 
-reads 'export PATH=$PWD/build/bin:$PATH'
-starts 'rnic-run ib_write_bw' tcp 18515
-types 'build/bin/rnicctl show'
-says 'ib_write_bw'
+# The other pages take the programs from the PATH.
+export PATH=$PWD/build/bin:$PATH
+
+page doc/guide/running.md
+types 'export PATH=$PWD/build/bin:$PATH'
+serves 'rnic-run ib_write_bw' tcp 18515
+types 'rnic-run ib_write_bw 127.0.0.1'
+says '^ *65536 +5000 '
+end_background
+has_two_hosts
+serves 'host-a$ rnicd --netdev eth0 &' rnic
+serves 'host-a$ rnic-run ib_write_bw -x 1' tcp 18515
+serves 'host-b$ rnicd --netdev eth0 &' rnic
+types 'host-b$ rnic-run ib_write_bw -x 1 host-a'
+says '^ *65536 +5000 '
+says 'GID: 00:00:00:00:00:00:00:00:00:00:255:255:'
+end_background
+serves 'rnic-run --direct ib_send_lat' tcp 18515
+types 'rnic-run --direct ib_send_lat 127.0.0.1'
+says '^ *2 +1000 '
+end_background
+starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
+starts 'rnicd --address 127.0.0.3 --socket b.sock' rnic b.sock
+types "rnic-run --socket a.sock --socket b.sock sh -c 'ls /sys/class/infiniband'"
+says '^rnic1$'
 end_background
 reads '`rnicd --capture FILE`'
 starts 'rnicd --address 127.0.0.2 --socket a.sock --capture packets.pcapng' rnic a.sock
 starts 'rnic-run --socket a.sock ibv_rc_pingpong -g 0' tcp 18515
 runs 'rnic-run --socket a.sock ibv_rc_pingpong -g 0 127.0.0.1'
 end_background
-types 'build/bin/rnic-inspect FILE' 'build/bin/rnic-inspect packets.pcapng'
+types 'rnic-inspect FILE' 'rnic-inspect packets.pcapng'
 says 'RC'
+leaves 'rnic-run mpirun --mca pml ucx --mca osc ucx -n 2 PROGRAM' 'it needs a program of the reader'
 
-# ---- how to see it ----
-
+page doc/guide/seeing.md
 installs infiniband-diags
 types 'rnic-run ibstat'
 says "State: Active"
@@ -82,55 +97,52 @@ says '^[0-9]+$'
 installs busybox-static
 types 'rnic-run --ns busybox ls /sys/class/infiniband'
 says '^rnic0$'
-starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
-starts 'rnicd --address 127.0.0.3 --socket b.sock' rnic b.sock
-types "rnic-run --socket a.sock --socket b.sock sh -c 'ls /sys/class/infiniband'"
-says '^rnic1$'
-end_background
-
 installs iproute2
 types 'rnic-run rdma link show'
 says '^link rnic0/1 state ACTIVE '
 types 'rnic-run rdma resource show qp'
+starts 'rnic-run ib_write_bw' tcp 18515
+types 'rnicctl show'
+says 'ib_write_bw'
+end_background
 
-# ---- programming it ----
-
+page doc/guide/programming.md
 writes_fragment 1 rnic/rdma.h
 types 'cc program.c -Ibuild/include -Lbuild/lib -lrnic-rdma -lrnic -Wl,-rpath,$PWD/build/lib'
 writes_fragment 2 rnic/connection.h
 types 'cc program.c -Ibuild/include -Lbuild/lib -lrnic-connection -lrnic -Wl,-rpath,$PWD/build/lib'
-
-# ---- sockets, remote procedure calls, samples ----
-
-installs iperf3
 leaves 'cc program.c -Ibuild/include -Ibuild/include/rnic/compat -Lbuild/lib'\
 ' -liwarp -Wl,-rpath,$PWD/build/lib' 'it needs a program of the reader'
+
+page doc/guide/sockets.md
+installs iperf3
 types 'preload=/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so'
 starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
 export RNIC_SOCKET=$top/a.sock
-serves 'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -s"' cm a.sock
-types 'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 10.0.0.1"' \
-	'build/bin/rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 127.0.0.2 -t 2"'
+serves 'rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -s"' cm a.sock
+types 'rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 10.0.0.1"' \
+	'rnic-run sh -c "LD_PRELOAD=$preload:\$LD_PRELOAD iperf3 -c 127.0.0.2 -t 2"'
 says 'receiver'
 unset RNIC_SOCKET
 end_background
 
+page doc/guide/rpc.md
 starts 'rnicd --address 127.0.0.2 --socket a.sock' rnic a.sock
 starts 'rnicd --address 127.0.0.3 --socket b.sock' rnic b.sock
-serves 'RNIC_SOCKET=a.sock build/bin/rpc_echo serve 7777 &' cm a.sock
-types 'RNIC_SOCKET=b.sock build/bin/rpc_echo add 127.0.0.2 7777 10000'
+serves 'RNIC_SOCKET=a.sock rpc_echo serve 7777 &' cm a.sock
+types 'RNIC_SOCKET=b.sock rpc_echo add 127.0.0.2 7777 10000'
 says '^10000 calls, 0 failed, total 10000$'
-types 'RNIC_SOCKET=b.sock build/bin/rpc_echo --rc pour 127.0.0.2 7777 100000000'
+types 'RNIC_SOCKET=b.sock rpc_echo --rc pour 127.0.0.2 7777 100000000'
 says '^pour: success$'
 end_background
 
-serves 'build/bin/rnic-run build/bin/samples/rdma_server &' cm
-types 'build/bin/rnic-run build/bin/samples/rdma_client 127.0.0.1'
+page doc/guide/samples.md
+serves 'rnic-run build/bin/samples/rdma_server &' cm
+types 'rnic-run build/bin/samples/rdma_client 127.0.0.1'
 says 'WRITE of 4096 bytes and READ of them, 4 times: verified'
 end_background
 
-# ---- playing with it ----
-
+page doc/guide/lab.md
 serves 'rnic-run rnic-lab read' tcp 7471 \
 	'(echo "Hello from server memory!"; sleep 60) | rnic-run rnic-lab read'
 types 'rnic-run rnic-lab read 127.0.0.1' \
@@ -147,18 +159,14 @@ types 'rnic-run rnic-lab lambda host-a --secret key --code table_sum.lambda --in
 says '^100000 numbers, sum 5000050000, 1 to 100000$'
 end_background
 
-# ---- building, tests, speed ----
+page doc/guide/testing.md
+installs python3-venv
+installs python3-pip
+installs python3-setuptools
+installs python3-wheel
+types 'python3 -m venv --system-site-packages build/venv'
+types 'build/venv/bin/pip install --no-build-isolation tools/python'
+says 'Successfully installed rnic'
 
-runs 'rm -rf build'
-reads '`tools/install-packages.sh build`'
-types 'cmake -S . -B build -G Ninja && cmake --build build'
-types 'cmake --install build'
-writes_fragment 1 rnic/rdma.h
-types 'cc program.c $(pkg-config --cflags --libs rnic-rdma)'
-types 'tests/run.sh' 'tests/run.sh --quick'
-types 'ctest --test-dir build -L sim --output-on-failure'
-types 'tests/bench/run.sh' 'tests/bench/run.sh --quick'
-says 'ib_write_bw'
-leaves 'rnic-run mpirun --mca pml ucx --mca osc ucx -n 2 PROGRAM' 'it needs a program of the reader'
-
+. "$here/type_operation.sh"
 ends

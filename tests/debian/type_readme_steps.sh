@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# The steps of type_readme.sh. A command that the README has must be the README's next one. A
-# command that fails, or whose output does not say what it should, is a fault, and typing goes on.
+# The steps of type_readme.sh. A command that a page has must be the page's next one. A command that
+# fails, or whose output does not say what it should, is a fault, and typing goes on.
 
 STEP_SECONDS=1800 # the most for one command
 declare -A hosts   # a process of each
@@ -13,13 +13,44 @@ fault() {
 	[ -n "$is_check" ] || tail -n 25 "$output" 2>/dev/null | sed 's/^/      | /'
 }
 
-# match COMMAND: the README's next command must be this one.
+# page NAME: the commands of the next page follow. All of the page before must have had their place.
+page() {
+	end_page
+	page=$1
+	read_pages+=("$page")
+	mapfile -t commands < <(awk -f "$here/readme_commands.awk" "$top/$page")
+	next=0
+	all_commands=$((all_commands + ${#commands[@]}))
+	[ -n "$is_check" ] || echo "== $page"
+}
+
+end_page() {
+	[ -z "$page" ] || [ $next -eq ${#commands[@]} ] || match "the end"
+}
+
+# typed_elsewhere PAGE TEST: another test types this page.
+typed_elsewhere() {
+	[ -e "$top/$2" ] || fault "there is no $2, which types $1"
+	read_pages+=("$1")
+}
+
+# A page that nobody types must have no command.
+check_no_page_is_forgotten() {
+	local name
+	for name in $(cd "$top" && find doc -name '*.md' | sort); do
+		case " ${read_pages[*]} " in *" $name "*) continue ;; esac
+		[ -z "$(awk -f "$here/readme_commands.awk" "$top/$name")" ] ||
+			fault "tests/debian/type_readme.sh does not type $name"
+	done
+}
+
+# match COMMAND: the page's next command must be this one.
 match() {
 	if [ "${commands[next]:-}" = "$1" ]; then
 		next=$((next + 1))
 		return
 	fi
-	echo "FAIL  README.md goes on with: ${commands[next]:-nothing}"
+	echo "FAIL  $page goes on with: ${commands[next]:-nothing}"
 	echo "      tests/debian/type_readme.sh goes on with: $1"
 	exit 1
 }
@@ -47,9 +78,14 @@ run_command() {
 	esac
 }
 
+# is_left_out: whether only other pages are to be typed.
+is_left_out() {
+	[ -n "$only" ] && [[ $page != $only ]]
+}
+
 # runs COMMAND
 runs() {
-	[ -z "$is_check" ] || return 0
+	[ -z "$is_check" ] && ! is_left_out || return 0
 	typed=$((typed + 1))
 	output=$logs/$typed
 	echo "      \$ $1"
@@ -67,33 +103,33 @@ types() {
 # leaves COMMAND REASON: a command that nobody types here.
 leaves() {
 	match "$1"
-	[ -n "$is_check" ] || echo "not typed, for $2: $1"
+	[ -n "$is_check" ] || is_left_out || echo "not typed, for $2: $1"
 }
 
-# The README shows the output of the last command with its commands, of which this is the next.
+# The page shows the output of the last command with its commands, of which this is the next.
 prints_command() {
 	local command=${commands[next]}
 	next=$((next + 1))
-	[ -n "$is_check" ] || grep -qxF "\$ $command" "$output" || fault "does not print: $command"
+	[ -n "$is_check" ] || is_left_out || grep -qxF "\$ $command" "$output" ||
+		fault "does not print: $command"
 }
 
 # says REGEX: a line of the last command's output.
 says() {
-	[ -n "$is_check" ] || grep -qE -- "$1" "$output" || fault "does not say: $1"
+	[ -n "$is_check" ] || is_left_out || grep -qE -- "$1" "$output" || fault "does not say: $1"
 }
 
-# reads TEXT: what the README says in a sentence. A command is typed.
+# reads TEXT: what the page says in a sentence. A command is typed.
 reads() {
-	grep -qF -- "$1" "$readme" || fault "README.md does not say: $1"
+	grep -qF -- "$1" "$top/$page" || fault "$page does not say: $1"
 	case $1 in
-	export*) runs "$1" ;;
 	\`tools*) runs "$(tr -d '\`' <<<"$1")" ;;
 	esac
 }
 
-# installs PACKAGE: which the README names.
+# installs PACKAGE: which the page names.
 installs() {
-	grep -qE "\`$1\`" "$readme" || fault "README.md does not name the package $1"
+	grep -qE "\`$1\`" "$top/$page" || fault "$page does not name the package $1"
 	runs "apt-get install -y -qq --no-install-recommends $1"
 }
 
@@ -110,7 +146,7 @@ listens() {
 # starts COMMAND tcp|cm|rnic PORT|SOCKET: in the background, and waits until it listens.
 starts() {
 	local command=${1% &} host=""
-	[ -z "$is_check" ] || return 0
+	[ -z "$is_check" ] && ! is_left_out || return 0
 	typed=$((typed + 1))
 	output=$logs/$typed
 	echo "      \$ $command &"
@@ -126,7 +162,7 @@ starts() {
 	done
 }
 
-# serves COMMAND tcp|cm|rnic PORT|SOCKET [REAL COMMAND]: the README's command, in the background.
+# serves COMMAND tcp|cm|rnic PORT|SOCKET [REAL COMMAND]: the page's command, in the background.
 serves() {
 	match "$1"
 	starts "${4:-$1}" "$2" "${3:-}"
@@ -160,7 +196,7 @@ end_hosts() {
 # Two hosts on one link, each with a network and a /run of its own.
 has_two_hosts() {
 	local host
-	[ -z "$is_check" ] || return 0
+	[ -z "$is_check" ] && ! is_left_out || return 0
 	for host in host-a host-b; do
 		ip netns add $host || exit 1
 		ip netns exec $host unshare --mount bash -c \
@@ -182,22 +218,23 @@ has_two_hosts() {
 	done
 }
 
-# writes_fragment NUMBER HEADER: program.c, of a fragment of C in the README.
+# writes_fragment NUMBER HEADER: program.c, of a fragment of C in doc/guide/programming.md.
 writes_fragment() {
-	[ -z "$is_check" ] || return 0
+	[ -z "$is_check" ] && ! is_left_out || return 0
 	{
 		printf '#include <%s>\n' stdint.h stdio.h string.h "$2"
 		echo "char buffer[4096]; uint64_t remote_address; uint32_t remote_key;"
 		echo "int main(void) {"
 		awk -v number="$1" '/^```c$/ { if (++count == number) { is_in = 1; next } }
-			/^```$/ { is_in = 0 } is_in' "$readme"
+			/^```$/ { is_in = 0 } is_in' "$top/doc/guide/programming.md"
 		echo "return 0; }"
 	} >program.c
 }
 
 ends() {
-	[ $next -eq ${#commands[@]} ] || match "the end"
-	echo "README.md: ${#commands[@]} commands, $faults faults"
+	end_page
+	check_no_page_is_forgotten
+	echo "${#read_pages[@]} pages: $all_commands commands, $faults faults"
 	[ $faults -eq 0 ]
 	exit
 }

@@ -25,6 +25,7 @@ from page_links import check_page_links
 from tree_files import Tree, without_comments_and_strings
 
 LINE_COLUMNS = 100
+PAGE_COLUMNS = 130
 FILE_LINES = 800
 FUNCTION_LINES = 70
 FOLDER_FILES = 40
@@ -230,21 +231,43 @@ def check_shell_sleeps(tree):
 TREE_PATH = re.compile(r"(?<![\w/.])((?:tools|tests|daemon|lib|proto|\.ci)/[\w./-]+)")
 
 
-def check_readme_commands(tree):
-    """Every path of this tree that the README's indented or fenced commands name exists."""
-    readme = tree.root / "README.md"
-    if not readme.exists():
-        tree.complain(readme, 1, "there is no README.md")
-        return
+README_LINES = 150
+
+
+def check_page_commands(tree):
+    """Every path of this tree that indented or fenced commands of the README and of doc/ name
+    exists."""
+    if not (tree.root / "README.md").exists():
+        tree.complain(tree.root / "README.md", 1, "there is no README.md")
+    for path, text in tree.texts({".md"}):
+        if tree.name(path) == "README.md" or tree.name(path).startswith("doc/"):
+            check_commands_of(tree, path, text)
+
+
+def check_commands_of(tree, page, text):
     fenced = False
-    for number, line in enumerate(readme.read_text().splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fenced = not fenced
         if not fenced and not line.startswith("    "):
             continue
         for match in TREE_PATH.finditer(line):
             if not (tree.root / match.group(1)).exists():
-                tree.complain(readme, number, f"there is no {match.group(1)}")
+                tree.complain(page, number, f"there is no {match.group(1)}")
+
+
+def check_page_sizes(tree):
+    """The README leads on to other pages; lines of text have 130 columns, tables and code any."""
+    for path, text in tree.texts({".md"}):
+        name = tree.name(path)
+        lines = text.splitlines()
+        if name == "README.md" and len(lines) > README_LINES:
+            tree.complain(path, len(lines), f"{len(lines)} lines, at most {README_LINES}")
+        if name != "README.md" and not name.startswith("doc/"):
+            continue
+        for number, line in enumerate(lines, 1):
+            if len(line) > PAGE_COLUMNS and not line.startswith(("|", "    ")):
+                tree.complain(path, number, f"more than {PAGE_COLUMNS} columns")
 
 
 def list_symbols(archive, *options):
@@ -324,8 +347,8 @@ def check_programs(tree, build, programs=None):
 
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
          check_includes, check_folder_order, check_circles, check_repeated_names, check_calls,
-         check_shell_sleeps, check_readme_commands, check_words, check_filter_manual,
-         check_fence_manual, check_page_links]
+         check_shell_sleeps, check_page_commands, check_page_sizes, check_words,
+         check_filter_manual, check_fence_manual, check_page_links]
 
 
 def main():

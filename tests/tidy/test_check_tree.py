@@ -238,9 +238,18 @@ with --port socket: io_uring_setup.
         self.expect(check_tree.check_shell_sleeps, {"tests/a.sh": "sleep 1\n"},
                     {"tests/a.sh": "wait_for true\n", "tools/b.sh": "sleep 1\n"})
 
-    def test_readme_commands(self):
-        self.expect(check_tree.check_readme_commands, {"README.md": "    tools/none.sh\n"},
+    def test_page_commands(self):
+        self.expect(check_tree.check_page_commands, {"README.md": "    tools/none.sh\n"},
                     {"README.md": "    tools/a.sh\n", "tools/a.sh": ""})
+        self.expect(check_tree.check_page_commands,
+                    {"README.md": "", "doc/guide/a.md": "```sh\ntools/none.sh\n```\n"},
+                    {"README.md": "", "doc/guide/a.md": "tools/none.sh\n"})
+
+    def test_page_sizes(self):
+        self.expect(check_tree.check_page_sizes, {"README.md": "a\n" * 151},
+                    {"README.md": "a\n" * 150, "a/README.md": "a\n" * 151})
+        self.expect(check_tree.check_page_sizes, {"doc/a/b.md": "a" * 131 + "\n"},
+                    {"doc/a/b.md": "a" * 130 + "\n|" + "a" * 200 + "\n"})
 
     def test_engine_archive(self):
         bad = "#include <time.h>\nlong f(void) { return (long)time(0); }\n"

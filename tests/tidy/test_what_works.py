@@ -23,16 +23,32 @@ skipped: needs root
 
 class Table(unittest.TestCase):
     def test_markdown(self):
-        self.assertEqual(what_works.table_of(ROWS),
+        self.assertEqual(what_works.table_of(ROWS, {"works": "works", "does not, yet": "lacks"}),
                          "| works | does not, yet |\n|---|---|\n| A | B |\n| C | |")
 
     def test_counts(self):
         self.assertEqual(what_works.count_cases("# why\n\na.b pass\na.c skip no CUDA\na.d pass\n"),
                          {"passed": 2, "skipped": 1, "host": 0, "cases": 3})
 
-    def test_readme_is_split(self):
+    def test_page_is_split(self):
         text = f"one\n{what_works.BEGIN}\n\ntable\n\n{what_works.END}\ntwo\n"
-        self.assertEqual(what_works.split_readme(text), ("one\n", "table", "\ntwo\n"))
+        self.assertEqual(what_works.split_page("a.md", text), ("one\n", "table", "\ntwo\n"))
+
+    def test_pages_are_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            (tree / "a.md").write_text(f"{what_works.BEGIN}\nold\n{what_works.END}\n")
+            self.assertEqual(len(list(what_works.check_pages({"a.md": "new"}, tree))), 1)
+            what_works.write_pages({"a.md": "new"}, tree)
+            self.assertEqual(list(what_works.check_pages({"a.md": "new"}, tree)), [])
+
+    def test_areas(self):
+        areas = [{"name": "x"}]
+        self.assertEqual(list(what_works.check_rows(areas, [ROWS[0] | {"area": "x"}])), [])
+        self.assertEqual(list(what_works.check_rows(areas, [ROWS[0] | {"area": "y"}])),
+                         ['"A" is of no area', 'the area "x" has no row'])
+        self.assertEqual(list(what_works.check_rows(areas, [{"works": "A", "area": "x"}])),
+                         ['"A" has no proof'])
 
 
 class Proof(unittest.TestCase):

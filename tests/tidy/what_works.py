@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The README's table of what works: made from what_works.toml, held against the tests.
+"""The tables of what works: made from what_works.toml, held against the tests.
 
-    what_works.py --write                   puts the table into the README
-    what_works.py --check [--build DIR]     the README has that table; with --build, every row names
-                                            tests that ctest knows
+    what_works.py --write                   puts the tables into the README and doc/features.md
+    what_works.py --check [--build DIR]     the pages have these tables; with --build, every row
+                                            names tests that ctest knows
     what_works.py --judge RESULTS           RESULTS is what ctest --output-junit wrote: no test
                                             behind a row failed, or was skipped without a reason
 
@@ -40,44 +40,67 @@ def count_cases(table):
 
 
 def read_rows():
-    """The rows, and what is wrong with the file."""
-    rows = tomllib.loads((HERE / "what_works.toml").read_text())["row"]
+    """The areas, the rows, and what is wrong with the file."""
+    file = tomllib.loads((HERE / "what_works.toml").read_text())
+    areas, rows = file["area"], file["row"]
     counts = count_cases((TREE / "tests/interop/verbs/pyverbs_expected.txt").read_text())
-    for row in rows:
+    for row in areas + rows:
         row["works"] = row["works"].format(**counts)
-    return rows, [f"\"{name_of(row)}\" has no proof" for row in rows if not row.get("proof")]
+    return areas, rows, list(check_rows(areas, rows))
+
+
+def check_rows(areas, rows):
+    """An area without a row would be a claim that no test shows."""
+    for row in rows:
+        if not row.get("proof"):
+            yield f"\"{name_of(row)}\" has no proof"
+        if row.get("area") not in [area["name"] for area in areas]:
+            yield f"\"{name_of(row)}\" is of no area"
+    for area in areas:
+        if area["name"] not in [row.get("area") for row in rows]:
+            yield f"the area \"{area['name']}\" has no row"
 
 
 def name_of(row):
     return row["works"] if len(row["works"]) < 60 else row["works"][:57] + "..."
 
 
-def table_of(rows):
-    lines = ["| works | does not, yet |", "|---|---|"]
-    lines += [f"| {row['works']} | {row.get('lacks', '')} |".replace("|  |", "| |")
-              for row in rows]
+def table_of(rows, columns):
+    """A table of Markdown. `columns` is heading -> the key of a row."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for row in rows:
+        cells = [row.get(key, "") for key in columns.values()]
+        lines.append(("| " + " | ".join(cells) + " |").replace("|  |", "| |"))
     return "\n".join(lines)
 
 
-def split_readme(text):
+def tables_of(areas, rows):
+    """Page -> the table that it has."""
+    works = {"works": "works", "does not, yet": "lacks"}
+    return {"README.md": table_of(areas, {"": "name"} | works),
+            "doc/features.md": table_of(rows, works)}
+
+
+def split_page(name, text):
     """What stands before the table, the table, and what stands behind it."""
     before, begin, rest = text.partition(BEGIN)
     table, end, after = rest.partition(END)
     if not begin or not end:
-        sys.exit(f"README.md lacks the line {begin and END or BEGIN}")
+        sys.exit(f"{name} lacks the line {begin and END or BEGIN}")
     return before, table.strip("\n"), after
 
 
-def write_readme(rows):
-    readme = TREE / "README.md"
-    before, _, after = split_readme(readme.read_text())
-    readme.write_text(f"{before}{BEGIN}\n\n{table_of(rows)}\n\n{END}{after}")
+def write_pages(tables, tree=TREE):
+    for name, table in tables.items():
+        before, _, after = split_page(name, (tree / name).read_text())
+        (tree / name).write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}")
 
 
-def check_readme(rows):
-    if split_readme((TREE / "README.md").read_text())[1] != table_of(rows):
-        yield ("README.md: the table of what works is not that of tests/tidy/what_works.toml: edit "
-               "that file and run tests/tidy/what_works.py --write")
+def check_pages(tables, tree=TREE):
+    for name, table in tables.items():
+        if split_page(name, (tree / name).read_text())[1] != table:
+            yield (f"{name}: the table of what works is not that of tests/tidy/what_works.toml: "
+                   "edit that file and run tests/tidy/what_works.py --write")
 
 
 def check_names(rows, known):
@@ -132,12 +155,12 @@ def main():
     what.add_argument("--judge", metavar="RESULTS")
     parser.add_argument("--build", metavar="DIR")
     arguments = parser.parse_args()
-    rows, complaints = read_rows()
+    areas, rows, complaints = read_rows()
     unseen = []
     if arguments.write:
-        write_readme(rows)
+        write_pages(tables_of(areas, rows))
     elif arguments.check:
-        complaints += check_readme(rows)
+        complaints += check_pages(tables_of(areas, rows))
         if arguments.build:
             complaints += check_names(rows, known_tests(arguments.build))
     else:

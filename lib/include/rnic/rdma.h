@@ -78,7 +78,7 @@ enum rdma_access {
  * rdma_access. The memory stays the caller's, and stays mapped until the region is deregistered.
  * For the peer the region is at `addr`, with the key rdma_mr_rkey(). EINVAL: no bytes, or
  * REMOTE_WRITE without LOCAL_WRITE. EFAULT: part of the range is not there, or not writable. EPERM:
- * the daemon cannot reach this process's memory (see "Trouble-shooting" in the README).
+ * the daemon cannot reach this process's memory ("Registering memory fails" in doc/mistakes.md).
  */
 RNIC_API int rnic_rdma_reg_mr(void *addr, uint64_t length, int access_flags);
 

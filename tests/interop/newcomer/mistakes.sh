@@ -82,22 +82,24 @@ type_mistake() {
 }
 
 for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
-# names PROGRAM PATTERN: prints what the pages name behind the program.
-names() {
-	grep -ohE "\b$1 ([^\`|]* )?$2" "$DOC"/*.md | grep -oE -- "$2" | sort -u
+# options_of PROGRAM: the options that the pages name directly behind the program.
+# What follows another word belongs to another program.
+options_of() {
+	grep -rohE --include=*.md "\b$1( --[a-z-]+([= ][^-\`| ][^\`| ]*)?)+" "$DOC" |
+		grep -oE -- ' --[a-z-]+' | tr -d ' ' | sort -u
 }
 
 echo "# the pages name what there is"
 for program in rnicd rnic-run; do
 	"$program" --help >"$WORK/help"
-	options=$(names $program '--[a-z-]+')
+	options=$(options_of $program)
 	check "$program has options in the pages" test -n "$options"
 	for option in $options; do
 		check "$program $option" grep -qE -- "(^|[ ,[])$option([^-[:alnum:]]|\$)" \
 			"$WORK/help"
 	done
 done
-for kind in $(grep -ohE 'rnicctl show [a-z]+' "$DOC"/*.md | cut -d' ' -f3 | sort -u); do
+for kind in $(grep -rohE --include=*.md 'rnicctl show [a-z]+' "$DOC" | cut -d' ' -f3 | sort -u); do
 	check "rnicctl show $kind" rnicctl show --socket a.sock "$kind"
 done
 

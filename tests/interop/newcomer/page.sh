@@ -21,6 +21,7 @@ awaits() {
 		rnicd*) rnicctl show device --socket "$socket" >/dev/null 2>&1 ;;
 		*ibv_rc_pingpong*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
 		*hello*) [ -n "$(ss -Hltn sport = :7000)" ] ;;
+		*rping\ -c*) rnicctl show cm --socket "$socket" | grep -q connecting ;;
 		*rping*) rnicctl show cm --socket "$socket" | grep -q listening ;;
 	esac; do
 		sleep 0.05 # between two polls

@@ -50,13 +50,13 @@ else
 	skip_part "tests of root need root"
 fi
 
-echo "# the examples of the README and of the manual"
+echo "# the examples of doc/guide and of the manual"
 {
 	echo "import pytest"
-	sed -n '/^```python$/,/^```$/ { /^```/!p }' "$here/../../../README.md"
-} >"$WORK/tests/sample_readme.py"
+	sed -n '/^```python$/,/^```$/ { /^```/!p }' "$here/../../../doc/guide/testing.md"
+} >"$WORK/tests/sample_guide.py"
 sed -n '/^\.EX$/,/^\.EE$/ { /^\./!p }' "$PYTHONPATH/python3-rnic.7" >"$WORK/tests/sample_manual.py"
-for page in readme manual; do
+for page in guide manual; do
 	(exec_pytest $page) >"$WORK/$page" || fail "they pass" "$WORK/$page"
 	check "those of the $page" grep -qE '^[12] passed' "$WORK/$page"
 done
