@@ -34,9 +34,10 @@ try() {
 				return 0;
 			}
 		END
-		output=$(chroot "$root" sh -c 'gcc -O1 -static -no-pie probe.c -o probe && gdb -q -batch \
-			-ex "break -probe-stap example:reached" -ex run -ex "print \$_probe_arg0" \
-			./probe' 2>&1 | tail -n 1)
+		output=$(chroot "$root" sh -c '
+			gcc -O1 -static -no-pie probe.c -o probe &&
+			gdb -q -batch -ex "break -probe-stap example:reached" -ex run \
+				-ex "print \$_probe_arg0" ./probe' 2>&1 | tail -n 1)
 		echo "$1, gdb $2, $register: $output"
 		case $register/$output in
 		"r9/Invalid register name \`r9b' on expression \`%r9b'.") ;;
