@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Proof that the messages of the connection manager lie as proto/README.md says. */
+/* Proof that the messages of the connection manager lie as proto/ctl/README.md says. */
 #include "proto/ctl/ctl_cm.h"
 
 #include "proto/base/layout_assert.h"

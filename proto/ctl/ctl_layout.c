@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Proof that the messages lie as proto/README.md draws them. */
+/* Proof that the messages lie as proto/ctl/README.md draws them. */
 #include "proto/ctl/ctl_message.h"
 
 #include "proto/base/layout_assert.h"

@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 
+from contract_pages import check_contract_files, check_life_and_death
 from filter_manual import check_fence_manual, check_filter_manual
 from folder_order import check_folder_order
 from function_names import check_repeated_names
@@ -348,7 +349,8 @@ def check_programs(tree, build, programs=None):
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
          check_includes, check_folder_order, check_circles, check_repeated_names, check_calls,
          check_shell_sleeps, check_page_commands, check_page_sizes, check_words,
-         check_filter_manual, check_fence_manual, check_page_links]
+         check_filter_manual, check_fence_manual, check_page_links, check_contract_files,
+         check_life_and_death]
 
 
 def main():

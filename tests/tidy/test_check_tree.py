@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import check_tree
+import contract_pages
 import filter_manual
 import folder_order
 import function_names
@@ -183,8 +184,31 @@ with --port socket: io_uring_setup.
 
     def test_page_links(self):
         self.expect(page_links.check_page_links, {"a/A.md": "see [it](b.c) and [more](https://c)"},
-                    {"a/A.md": "see [it](b.c), [there](#below) and [them](../d.md#part)",
-                     "a/b.c": "", "d.md": ""})
+                    {"a/A.md": "see [it](b.c), [there](#be-low) and [them](../d.md#part-1)\n"
+                               "## `Be` low!\n",
+                     "a/b.c": "", "d.md": "# Part\n\n## Part\n"})
+        self.expect(page_links.check_page_links, {"a.md": "[it](#below)\n## Beyond\n"},
+                    {"a.md": "[it](#below)\n## Below\n"})
+        self.expect(page_links.check_page_links,
+                    {"a.md": "[it](b.md#part)", "b.md": "```\n# part\n```\n"},
+                    {"a.md": "[it](b.md#part)", "b.md": "# Part\n"})
+
+    def test_contract_files(self):
+        self.expect(contract_pages.check_contract_files,
+                    {"proto/shm/a.h": "", "proto/shm/README.md": "`b.h`"},
+                    {"proto/shm/a.h": "", "proto/shm/README.md": "`a.h`", "lib/b.h": ""})
+        self.expect(contract_pages.check_contract_files, {"proto/mad/a.def": ""}, {})
+
+    def test_life_and_death(self):
+        page, scenarios = contract_pages.LIFE_PAGE, contract_pages.SCENARIOS
+        table = "## Life and death\n| | here |\n|---|---|\n| killed | The `kernel` acts. {} |\n"
+        good = {page: table.format("`dies`, `unit/a.c`"), scenarios: "\ndies() {\n",
+                "tests/unit/a.c": ""}
+        for cell in ("`unit/a.c`, `lives`", "`dies`, `unit/b.c`", ""):
+            self.expect(contract_pages.check_life_and_death,
+                        {**good, page: table.format(cell)}, good)
+        for text in ("", "## Life and death\n"):
+            self.expect(contract_pages.check_life_and_death, {**good, page: text}, good)
 
     def test_words(self):
         self.expect(out_words.check_words, {"lib/a.c": "/* A nap. */\n"},

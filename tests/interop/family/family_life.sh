@@ -6,8 +6,8 @@
 #     family_life.sh TOPOLOGY PORT FAMILY [SCENARIO...]
 #
 # The control plane, the device process of a user and the user's program are killed, stopped, ended,
-# replaced and forked, and run out of descriptors and memory. proto/README.md says as a table what
-# must happen to whom, and names the scenario for each of its cells.
+# replaced and forked, and run out of descriptors and memory. The table "Life and death" of
+# proto/ctl/README.md says what must follow, and names the scenario for each of its cells.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/user_programs.sh"
 

@@ -190,7 +190,7 @@ static void test_cq(void **state)
 			 4096 + (UINT64_C(1) << 27) + (UINT64_C(1) << 25));
 }
 
-/* The places of the bits, which proto/README.md shows. */
+/* The places of the bits, which proto/shm/README.md shows. */
 static void test_cqe(void **state)
 {
 	static const uint8_t expected[32] = {
