@@ -22,7 +22,7 @@ awaits() {
 		*ibv_rc_pingpong*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
 		*hello*) [ -n "$(ss -Hltn sport = :7000)" ] ;;
 		*rping\ -c*) rnicctl show cm --socket "$socket" | grep -q connecting ;;
-		*rping*) rnicctl show cm --socket "$socket" | grep -q listening ;;
+		*rping* | *score*) rnicctl show cm --socket "$socket" | grep -q listening ;;
 	esac; do
 		sleep 0.05 # between two polls
 	done

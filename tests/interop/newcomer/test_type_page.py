@@ -76,6 +76,16 @@ class Judge(unittest.TestCase):
         self.assertEqual(len(complaints(background=["serves as 5, 6"])), 1)
 
 
+class Program(unittest.TestCase):
+    TEXT = "```c\n/* a: */\nint a;\n```\n```c\n/* b: */\nint b;\n```\n"
+
+    def test_finds_each(self):
+        self.assertEqual(type_page.program(self.TEXT, "a"), "/* a: */\nint a;\n")
+        self.assertEqual(type_page.program(self.TEXT, "b"), "/* b: */\nint b;\n")
+        with self.assertRaises(TypeError):
+            type_page.program(self.TEXT, "c")
+
+
 class Script(unittest.TestCase):
     def test_prints_what_it_types(self):
         text = io.StringIO()

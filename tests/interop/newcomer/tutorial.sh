@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Types doc/tutorial.md: what the page shows comes, from two RNICs to the packets of an own program.
+# Types doc/tutorial.md: what the page shows comes, from two RNICs to a network that loses packets.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/page.sh"
 
 page=$DOC/tutorial.md
 python3 -B "$NEWCOMER/type_page.py" titles "$page" >"$WORK/titles"
-check "the page has its five sections" test "$(wc -l <"$WORK/titles")" -eq 5
+check "the page has its eight sections" test "$(wc -l <"$WORK/titles")" -eq 8
 # The README has the commands of the first section, and tests/debian types them.
 sed -i 1d "$WORK/titles"
-python3 -B "$NEWCOMER/type_page.py" program "$page" >hello.c
-check "the program has no warning" cc -Wall -Wextra -Werror -c hello.c -o /dev/null
+for program in hello score; do
+	python3 -B "$NEWCOMER/type_page.py" program "$page" "$program" >"$program.c"
+	check "$program has no warning" cc -Wall -Wextra -Werror -c "$program.c" -o /dev/null
+done
 
 # The sections go on in one shell, with the daemons of the first.
 awk 1 "$WORK/titles" | while read -r title; do
@@ -21,6 +23,9 @@ check "all is typed in time" run_script
 while read -r title; do
 	judges "$page" "$title"
 done <"$WORK/titles"
+
+check "the bad network lost packets" grep -qE '^ *fault drop=10% +[1-9]' "$WORK/typed"
+check "and they were sent again" grep -qE '^ *retransmitted_pkts +[1-9]' "$WORK/typed"
 
 hangs() {
 	! PAGE_SECONDS=1 run_script && grep -qx "it hangs" "$WORK/typed"

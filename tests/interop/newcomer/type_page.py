@@ -4,7 +4,7 @@
 
     type_page.py titles PAGE               prints the titles of its sections
     type_page.py script PAGE TITLE         prints the commands of a section, for bash
-    type_page.py program PAGE              prints the C program in the page
+    type_page.py program PAGE NAME         prints the C program in the page that begins "/* NAME:"
     type_page.py judge PAGE TITLE TYPED BACKGROUND
                                            whether these outputs have every line that the page shows
 
@@ -60,6 +60,10 @@ def script(title, lines):
 
 NUMBER = r"0x[0-9a-f]+|[0-9]+(?:\.[0-9]+)*"
 FIXED = r"[0-9]{1,2}|[0-9]+(?:\.[0-9]+){3}"
+
+
+def program(text, name):
+    return re.search(rf"^```c\n(/\* {re.escape(name)}:.*?)^```$", text, re.M | re.S)[1]
 
 
 def plain(line):
@@ -139,7 +143,7 @@ def main():
     if what == "titles":
         print("\n".join(title for title, lines in sections(page).items() if lines))
     elif what == "program":
-        print(re.search(r"^```c\n(.*?)^```$", pathlib.Path(page).read_text(), re.M | re.S)[1])
+        print(program(pathlib.Path(page).read_text(), sys.argv[3]), end="")
     elif what == "script":
         script(sys.argv[3], sections(page)[sys.argv[3]])
     else:
