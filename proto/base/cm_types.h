@@ -40,8 +40,8 @@ struct rnic_cm_parameters {
 	uint32_t qpn;
 	uint32_t qkey;		     /* of a datagram service; in requests 0: the usual one */
 	uint32_t starting_psn;	     /* in events; the daemon chooses it */
-	uint8_t responder_resources; /* READs and atomics that are answered at once */
-	uint8_t initiator_depth;     /* and that are to be under way at once */
+	uint8_t responder_resources; /* READs and atomics answered at the same time */
+	uint8_t initiator_depth;     /* and under way at the same time */
 	uint8_t flow_control;	     /* 0 or 1: end-to-end credits */
 	uint8_t retry_count;	     /* 0..7, of a request; for both ends */
 	uint8_t rnr_retry_count;     /* 0..6, or 7 for no end */
@@ -55,9 +55,9 @@ struct rnic_cm_parameters {
 };
 
 enum rnic_cm_option {
-	RNIC_CM_OPTION_TOS = 1,		    /* the traffic class of packets, 0..255 */
-	RNIC_CM_OPTION_REUSE_ADDRESS,	    /* 1: its port may be another's too; before binding */
-	RNIC_CM_OPTION_ADDRESS_FAMILY_ONLY, /* 1: any IPv6 address is no IPv4; before binding */
+	RNIC_CM_OPTION_TOS = 1,	      /* the traffic class of packets, 0..255 */
+	RNIC_CM_OPTION_REUSE_ADDRESS, /* 1: others may bind its port too; before rnic_cm_bind() */
+	RNIC_CM_OPTION_ADDRESS_FAMILY_ONLY, /* 1: address :: excludes IPv4; before rnic_cm_bind() */
 	RNIC_CM_OPTION_ACK_TIMEOUT,	    /* the 5-bit code of the QP's timeout; 0: the usual */
 	RNIC_CM_OPTION_MIN_RNR_TIMER,	    /* the 5-bit code; 0: the usual */
 };

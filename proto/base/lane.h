@@ -5,7 +5,7 @@
  * them QP 1: lane 0. A QPN behind the last lane belongs to nobody; the greatest is the QPN of
  * multicast packets.
  *
- * A packet's destination QPN so tells which process gets the packet, on any host. A lane of 0
+ * So the destination QPN of a packet tells which process gets the packet, on any host. A lane of 0
  * stands for no lanes: one process has all QPNs.
  */
 #ifndef PROTO_BASE_LANE_H
@@ -15,16 +15,16 @@
 #include <stdint.h>
 
 #define RNIC_LANE_NONE	       0    /* the whole device is one process's */
-#define RNIC_LANE_ZERO	       0x7f /* lane 0, as a number beside those of the other lanes */
+#define RNIC_LANE_ZERO	       0x7f /* lane 0, as a number among those of the other lanes */
 #define RNIC_LANE_FIRST	       0x80 /* the first lane of a device process */
 #define RNIC_LANE_LAST	       0xfe
 #define RNIC_LANE_BITS	       16 /* of a QPN, below the lane */
 #define RNIC_LANE_SEND_SOCKETS 8  /* of a lane at each GID; the destination lane chooses one */
 
 /*
- * The UDP port of the first lane's first send socket. The next ports follow by lane and send
- * socket, and then that of lane 0. They are in the range that RoCEv2 uses, outside the one from
- * which the kernel chooses.
+ * The UDP port of the first lane's first send socket. The ports of the other sockets
+ * and lanes follow, and then the port of lane 0. RoCEv2 uses this range for source ports, and the
+ * kernel chooses no ports from it.
  */
 #define RNIC_LANE_SEND_PORT_FIRST 61000
 

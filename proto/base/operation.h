@@ -17,7 +17,7 @@
 /* The bytes that an atomic operation, or an ATOMIC WRITE, accesses; its address is a multiple. */
 #define RNIC_ATOMIC_WORD_BYTES 8
 
-/* What a packet is there for. One value for all positions of a message, and for all services. */
+/* The purpose of a packet. One value for all positions of a message, and for all services. */
 enum rnic_operation {
 	RNIC_OPERATION_NONE, /* the opcode is not defined */
 #define RNIC_REQUEST(operation, ...) RNIC_OPERATION_##operation,

@@ -14,7 +14,7 @@ __attribute__((target("avx"))) static inline void rnic_upper_halves_clear(void)
 	_mm256_zeroupper();
 }
 
-/* Call it behind a function of ISA-L that works on many bytes. */
+/* Call this function after a function of ISA-L that works on many bytes. */
 static inline void rnic_vector_registers_release(void)
 {
 	if (__builtin_cpu_supports("avx"))

@@ -2,7 +2,7 @@
 /*
  * What every message of the control protocol must be, by operation: size and descriptors. The
  * messages of the connection manager (ctl_cm.h) are included. Both sides check a message before
- * they look at its payload.
+ * they use its payload.
  */
 #ifndef PROTO_CTL_CTL_CHECK_H
 #define PROTO_CTL_CTL_CHECK_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What carries the requests of an operation. */
+/* The connection that carries the requests of an operation. */
 enum rnic_ctl_connection {
 	RNIC_CTL_CONTROL_CONNECTION = 1,
 	RNIC_CTL_DEVICE_CONNECTION,

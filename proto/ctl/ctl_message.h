@@ -227,7 +227,7 @@ enum rnic_memory_mode {
 	RNIC_MEMORY_REMOTE = 2,	    /* any memory of the client */
 	RNIC_MEMORY_PROC_MEM = 3,   /* in rows: remote, by /proc/self/mem */
 	RNIC_MEMORY_PROCESS_VM = 4, /* in rows: remote, by process_vm_readv and process_vm_writev */
-	RNIC_MEMORY_NULL = 5,	    /* none: reads are zero, writes are gone */
+	RNIC_MEMORY_NULL = 5,	    /* no memory: reads give zeros, writes do nothing */
 };
 
 struct rnic_ctl_register_mr {
@@ -283,7 +283,7 @@ static inline uint32_t rnic_name_slot(uint32_t name)
 }
 
 /*
- * Descriptor 0 is the request of SHARE, and then of IMPORT: a file that the client gives to the
+ * SHARE and IMPORT have no payload. Their descriptor 0 is a file, which the client gives to the
  * processes that may import its objects.
  */
 
@@ -346,7 +346,7 @@ struct rnic_ctl_queue_region_reply {
 
 /*
  * The queues are laid out by rnic_queues_plan() of what rnic_queues_grant() grants. The device does
- * not care whether the queues of one client lie on top of each other.
+ * not check whether queues of one client overlap: that harms the client alone.
  */
 struct rnic_ctl_create_qp {
 	struct rnic_handle pd;
@@ -389,7 +389,7 @@ struct rnic_ctl_query_qp_reply {
 
 struct rnic_ctl_create_srq {
 	struct rnic_handle pd;
-	struct rnic_handle xrcd; /* none: not of XRC */
+	struct rnic_handle xrcd; /* none: the SRQ is not of XRC */
 	struct rnic_handle cq;	 /* with xrcd: the SRQ's receives complete there; else none */
 	struct rnic_srq_attributes wanted;
 	uint32_t reserved;
@@ -402,7 +402,7 @@ struct rnic_ctl_create_srq_reply {
 	struct rnic_srq_attributes granted;
 };
 
-/* Without MAX_WR in `mask` that of MODIFY_SRQ, with it that of RESIZE_SRQ. */
+/* The request of MODIFY_SRQ and, with MAX_WR in `mask`, of RESIZE_SRQ. */
 struct rnic_ctl_modify_srq {
 	struct rnic_handle srq;
 	uint32_t mask; /* enum rnic_srq_attribute */

@@ -2,11 +2,12 @@
 /*
  * The interface between librnic and librnic-direct.so: the device inside the program. The program
  * is then its own device process (process_message.h, RNIC_HELLO_DIRECT): it holds a lane, and
- * nobody else stands between its requests and the network.
+ * no other process handles its requests or its packets.
  *
- * librnic loads the library and finds the table RNIC_DIRECT_SYMBOL. Threads may call at once. A
- * thread of the device works while no thread of the program does: after a call of `turn` or `poll`
- * it leaves the work to the program for a while, up to 1.7 ms.
+ * librnic loads the library and finds the table RNIC_DIRECT_SYMBOL. Several threads may
+ * call at the same time. The device has a thread of its own, which works while no thread of the
+ * program does: after a call of `turn` or `poll` it leaves the work to the program for 1.7 ms at
+ * most.
  */
 #ifndef PROTO_CTL_DIRECT_DEVICE_H
 #define PROTO_CTL_DIRECT_DEVICE_H
@@ -45,14 +46,14 @@ struct rnic_direct_device {
 
 	/*
 	 * Opens the device and stores the program's end of a device connection at `connection_fd`.
-	 * A fork() meanwhile waits, so that the child finds every descriptor either in the device
-	 * or there. Negative errno: the device is to be closed.
+	 * A fork() waits meanwhile, so that the child finds every descriptor either in the device
+	 * or at `connection_fd`. Negative errno: the device is to be closed.
 	 */
 	int (*open)(struct rnic_direct *device, atomic_int *connection_fd);
 
 	/*
-	 * Ends what the program has, the thread and the lane. Other threads may be in calls: these
-	 * end, and later ones do nothing.
+	 * Ends the objects of the program, the device's thread and the lane. Calls of other threads
+	 * end, and later calls do nothing.
 	 */
 	void (*close)(struct rnic_direct *device);
 
@@ -66,10 +67,10 @@ struct rnic_direct_device {
 	void (*poll)(struct rnic_direct *device);
 
 	/*
-	 * Takes turns until `fd` is readable, and sleeps between them, so that the caller needs one
-	 * wake-up for what arrives. Beside another thread that waits here it only sleeps. Returns
-	 * at once where `fd` does not block; the device's thread takes the turns from then on,
-	 * unless the program also waits here. -EINTR: as read(2).
+	 * Takes turns until `fd` is readable, and sleeps between them, so that an arrival costs the
+	 * caller one wake-up. While another thread waits here, the caller only sleeps. Returns at
+	 * once where `fd` does not block; the device's thread takes the turns from then
+	 * on, unless another thread of the program waits here. -EINTR: as read(2).
 	 */
 	int (*await)(struct rnic_direct *device, int fd);
 
@@ -88,12 +89,12 @@ struct rnic_direct_device {
 	void (*serve)(struct rnic_direct *device);
 
 	/*
-	 * The program exits: sends what waits for company. Gives up where the device's lock does
-	 * not come free, as when a signal handler exits in the midst of a call.
+	 * The program exits: sends the packets that wait to leave together with others. Gives up
+	 * when the device's lock stays taken, as when a signal handler exits during a call.
 	 */
 	void (*end_waits)(struct rnic_direct *device);
 
-	/* A thread forks. No other call comes between, and none in the child afterwards. */
+	/* A thread forks. No other call comes between the phases, and none in the child later. */
 	void (*fork)(struct rnic_direct *device, enum rnic_direct_fork phase);
 };
 

@@ -8,7 +8,7 @@
  * rnic_process_check(), and accepts descriptors of no message.
  *
  * The order of the link is the order of events: a device process knows a GID, and the facts, before
- * a client of whom the control plane tells later. Beside the link lie two shared pages: the facts
+ * it gets a client that the control plane sends later. Two shared pages go with the link: the facts
  * page (the control plane writes) and the statistics page (the device process writes).
  */
 #ifndef PROTO_CTL_PROCESS_MESSAGE_H
@@ -102,7 +102,7 @@ struct rnic_process_gid {
 
 /* All facts of the port. The GIDs of `gids` came before in messages of their own. */
 struct rnic_process_facts {
-	uint64_t sequence; /* counts up; the facts page has the sequence of the latest message */
+	uint64_t sequence; /* counts up; the facts page has that of the latest message */
 	uint32_t path_mtu_bytes;
 	uint32_t reserved;
 	struct rnic_ctl_port_reply port;
@@ -168,8 +168,7 @@ struct rnic_process_group {
 
 struct rnic_process_trouble {
 	uint32_t client_id;	   /* 0: of all clients, not of one */
-	int32_t undelivered_error; /* of packets that the network does not deliver, negative errno;
-				      0 */
+	int32_t undelivered_error; /* why packets do not arrive: negative errno, or 0 */
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
 };

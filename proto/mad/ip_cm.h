@@ -22,14 +22,14 @@ struct rnic_ip_cm {
 
 /*
  * -EPROTO: another version of the header, or neither IPv4 nor IPv6; `out` is untouched then. Of an
- * IPv4 header only the last four bytes of each address are looked at.
+ * IPv4 header only the last four bytes of each address count.
  */
 int rnic_ip_cm_decode(struct rnic_ip_cm *out, const uint8_t bytes[RNIC_IP_CM_BYTES]);
 
 /* As IPv4 when both addresses are mapped. */
 void rnic_ip_cm_encode(const struct rnic_ip_cm *header, uint8_t out[RNIC_IP_CM_BYTES]);
 
-/* Whether `port_space` is one of the above. */
+/* Whether `port_space` is one of enum rnic_port_space. */
 bool rnic_port_space_exists(uint32_t port_space);
 
 uint64_t rnic_service_id(uint16_t port_space, uint16_t port);

@@ -33,7 +33,7 @@ struct rnic_mad_header {
 	uint32_t attribute_modifier;
 };
 
-/* Reads and writes exactly RNIC_MAD_HEADER_BYTES; judges nothing. */
+/* Reads and writes exactly RNIC_MAD_HEADER_BYTES; checks nothing. */
 void rnic_mad_header_decode(struct rnic_mad_header *out, const uint8_t *bytes);
 void rnic_mad_header_encode(const struct rnic_mad_header *header, uint8_t *out);
 

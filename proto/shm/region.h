@@ -4,11 +4,11 @@
  *
  * All regions are memfds that the daemon creates, sizes and seals (SHRINK, GROW, SEAL). A region
  * that only the daemon writes carries F_SEAL_FUTURE_WRITE as well, so that a client can map it only
- * for reading. Every shared word has exactly one writer, named beside it. There are two exceptions.
- * A wake flag: the sleeper sets the flag and the producer takes it by exchange (ring.h). And the
- * indices of a queue pair: the daemon sets them to 0 before the client knows the queue pair. The
- * daemon trusts nothing in a region that a client writes: geometry and cursors lie in private
- * memory.
+ * for reading. Every shared word has exactly one writer, which its comment names. There are two
+ * exceptions. A wake flag: the sleeper sets the flag and the producer takes it by exchange
+ * (ring.h). And the indices of a queue pair: the daemon sets them to 0 before the client knows the
+ * queue pair. The daemon trusts nothing in a region that a client writes: geometry and cursors lie
+ * in private memory.
  */
 #ifndef PROTO_SHM_REGION_H
 #define PROTO_SHM_REGION_H
@@ -32,7 +32,7 @@ enum rnic_region_kind {
 	RNIC_REGION_SRQ = 5,	 /* client writes all but one word */
 };
 
-/* The client places queues in a region of queues as it likes, from the first byte on. */
+/* A region of queues has queues from the first byte on, in places that the client chooses. */
 static inline bool rnic_region_has_header(enum rnic_region_kind kind)
 {
 	return kind != RNIC_REGION_QUEUES;

@@ -35,10 +35,10 @@
  *
  * 1. Producer indices: (A) release, (B) acquire. The words are send_producer, recv_producer,
  *    doorbell_producer, doorbells_lost and the producer of a CQ. (A) publishes the entry and what
- *    belongs to it: SGEs and inline data beside a WQE, a doorbell's word (relaxed), and the payload
- *    in client memory, which the daemon writes before it writes the CQE. The same pair covers a
- *    doorbell and the producer index that the client stored before it rang: who takes the doorbell
- *    sees that index.
+ *    belongs to it: SGEs and inline data in the spill area, a doorbell's word (relaxed), and the
+ *    payload in client memory, which the daemon writes before it writes the CQE. The same pair
+ *    covers a doorbell and the producer index that the client stored before it rang: the side that
+ *    takes the doorbell sees that index.
  * 2. Consumer indices: (D) release, the producer's load acquire. The words are srq_consumer,
  *    doorbell_consumer and the consumer of a CQ. (D) publishes that loads are done: release keeps
  *    the copying of the entry before the store, acquire keeps the next writing of the slot behind
@@ -50,11 +50,11 @@
  * 4. Wake flags: (C) and (E) are acquire and release. The words are need_wakeup and poll_waits. All
  *    their stores are exchanges, so those after (C) continue the release sequence that (C) heads:
  *    an (E) that follows (C), at whatever distance, acquires from (C), and then (A) comes before
- *    the look. On arm64 an exchange whose result nobody uses may lose its acquire half (SWPAL to
- *    the zero register). Then its release half still stays before the look, because the look is
- *    sequentially consistent: LDAR passes no older STLR, while LDAPR, which compilers may use for
- *    acquire, would. So rnic_word_load() must not become an acquire load. FUTEX_WAIT compares
- *    poll_waits under the lock that FUTEX_WAKE takes after the daemon's exchange.
+ *    the load that follows (E). On arm64 an exchange whose result nobody uses may lose its acquire
+ *    half (SWPAL to the zero register). Then its release half still stays before that load, because
+ *    the load is sequentially consistent: LDAR passes no older STLR, while LDAPR, which compilers
+ *    may use for acquire, would. So rnic_word_load() must not become an acquire load. FUTEX_WAIT
+ *    compares poll_waits under the lock that FUTEX_WAKE takes after the daemon's exchange.
  * 5. `armed` of a CQ, like 4: the daemon publishes the CQE and then adds 0 or exchanges; the client
  *    exchanges and then looks. A client's compare-and-exchange that fails stores nothing, and need
  *    not: the arming that it saw is a client's earlier one, either still there for the daemon's
@@ -105,7 +105,7 @@ static inline void rnic_word_publish_then_look(_Atomic uint32_t *word, uint32_t 
 	atomic_store_explicit(word, value, memory_order_seq_cst);
 }
 
-/* Also the look after rnic_wake_announce(): see 4 above, before weakening it. */
+/* Also the load after rnic_wake_announce(): read 4 above before you weaken the order. */
 static inline uint32_t rnic_word_load(const _Atomic uint32_t *word)
 {
 	return atomic_load_explicit(word, memory_order_seq_cst);
@@ -133,13 +133,13 @@ static inline uint32_t rnic_ring_slot(uint32_t index, uint32_t slot_zero, uint32
 	return (index - slot_zero) & (slots - 1);
 }
 
-/* Announces that the caller will sleep. The caller looks at the ring again, and sleeps if empty. */
+/* Announces that the caller will sleep. The caller loads the index again, and sleeps if empty. */
 static inline void rnic_wake_announce(struct rnic_shared_index *need_wakeup)
 {
 	atomic_exchange_explicit(&need_wakeup->value, 1, memory_order_acq_rel);
 }
 
-/* After waking, or when the second look found work. */
+/* After waking, or when the second load of the index showed work. */
 static inline void rnic_wake_withdraw(struct rnic_shared_index *need_wakeup)
 {
 	atomic_exchange_explicit(&need_wakeup->value, 0, memory_order_acq_rel);

@@ -2,10 +2,10 @@
 /*
  * Work queue elements (WQEs): a client writes them into the queues of a QP or an SRQ.
  *
- * A queue is a ring of WQEs of fixed size and a spill area with one stride per slot. What the usual
- * WQE brings fits into the WQE: one SGE, or a few bytes of inline data. What does not lies in the
- * slot's part of the spill area, so that a client without such WQEs touches no page of that area.
- * The daemon copies a WQE once, then validates the copy.
+ * A queue is a ring of WQEs of fixed size and a spill area with one stride per slot. The usual WQE
+ * holds all that belongs to it: one SGE, or a few bytes of inline data. More SGEs and longer data
+ * lie in the slot's part of the spill area, so that a client without them touches no page of that
+ * area. The daemon copies a WQE once, then validates the copy.
  */
 #ifndef PROTO_SHM_WQE_H
 #define PROTO_SHM_WQE_H
@@ -118,7 +118,7 @@ struct rnic_queues_plan {
 	uint64_t spill_bytes;
 };
 
-/* The region of an SRQ, with the one place of both areas: the region itself. */
+/* The region of an SRQ: the entries and their spill area. */
 struct rnic_srq_plan {
 	struct rnic_queue_plan recv;
 	uint64_t region_bytes;
