@@ -9,7 +9,7 @@
 
 void rpc_calls_init(struct rpc_calls *calls)
 {
-	*calls = (struct rpc_calls){.oldest = 1, .next = 1};
+	*calls = (struct rpc_calls){.oldest = 1, .next = 1, .waiting = 1};
 }
 
 static struct rpc_call *call_at(struct rpc_calls *calls, uint64_t id)
@@ -75,6 +75,7 @@ void rpc_calls_session_opened(struct rpc_calls *calls,
 void rpc_calls_session_lost(struct rpc_calls *calls)
 {
 	calls->has_session = false;
+	calls->waiting = calls->oldest;
 	for (uint64_t id = calls->oldest; id != calls->next; id++) {
 		struct rpc_call *call = call_at(calls, id);
 
@@ -110,8 +111,10 @@ void rpc_calls_refuse(struct rpc_calls *calls)
 
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls)
 {
-	for (uint64_t id = calls->oldest; id != calls->next && calls->has_session; id++) {
-		struct rpc_call *call = call_at(calls, id);
+	if (calls->waiting < calls->oldest)
+		calls->waiting = calls->oldest;
+	while (calls->waiting != calls->next && calls->has_session) {
+		struct rpc_call *call = call_at(calls, calls->waiting++);
 
 		if (call->state != RPC_CALL_WAITING)
 			continue;

@@ -50,6 +50,7 @@ struct rpc_calls {
 	struct rpc_call slots[RPC_CALLS_MAX]; /* by id */
 	uint64_t oldest;		      /* all before it have been taken */
 	uint64_t next;
+	uint64_t waiting; /* no call before it is WAITING */
 	bool has_session;
 	bool knows_incarnation;
 	uint8_t incarnation[RPC_IDENTITY_BYTES];

@@ -69,6 +69,7 @@ struct rpc_sender {
 	uint32_t next;					     /* the next new one */
 	uint32_t credit;
 	uint32_t in_flight; /* sent, neither acknowledged nor lost */
+	uint32_t lost;	    /* to be sent again */
 	uint32_t allowance;
 	uint32_t allowance_progress; /* acknowledged since it grew */
 	uint32_t threshold;	     /* below it, the allowance doubles in a round trip */

@@ -104,6 +104,26 @@ static void test_same_server_again(void **state)
 	assert_nothing_ended();
 }
 
+/* Calls that ended before a session came leave their places to others, which go in order. */
+static void test_ended_before_the_session(void **state)
+{
+	struct rpc_call *call;
+
+	(void)state;
+	for (uint32_t i = 0; i < RPC_CALLS_MAX / 2; i++)
+		rpc_calls_end(rpc_calls_begin(&calls, false, RPC_NEVER, NULL), RNIC_RPC_CANCELLED);
+	for (uint64_t id = 1; id <= RPC_CALLS_MAX / 2; id++)
+		assert_end(id, RNIC_RPC_CANCELLED);
+	while (rpc_calls_begin(&calls, false, RPC_NEVER, NULL) != NULL)
+		;
+	rpc_calls_session_opened(&calls, first);
+	for (uint64_t id = calls.oldest; id != calls.next; id++) {
+		assert_non_null(call = rpc_calls_take_waiting(&calls));
+		assert_int_equal(call->id, id);
+	}
+	assert_null(rpc_calls_take_waiting(&calls));
+}
+
 static void test_other_server(void **state)
 {
 	(void)state;
@@ -214,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup(test_answered, set_up),
 		cmocka_unit_test_setup(test_deadline_and_cancel, set_up),
 		cmocka_unit_test_setup(test_same_server_again, set_up),
+		cmocka_unit_test_setup(test_ended_before_the_session, set_up),
 		cmocka_unit_test_setup(test_other_server, set_up),
 		cmocka_unit_test_setup(test_no_server, set_up),
 		cmocka_unit_test_setup(test_full, set_up),

@@ -93,6 +93,22 @@ static void test_report(void **state)
 	assert_int_equal(report.credit, FIRST + WINDOW + 2);
 }
 
+/* The report reaches to the last fragment that may come, and no further than what has come. */
+static void test_report_of_a_far_fragment(void **state)
+{
+	struct rpc_packet report;
+
+	accept_one(*state, WINDOW - 1, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.cumulative, FIRST);
+	assert_true(report.selective == UINT64_C(1) << (WINDOW - 2));
+	for (uint32_t i = 0; i < WINDOW - 1; i++)
+		accept_one(*state, i, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.cumulative, FIRST + WINDOW);
+	assert_true(report.selective == 0);
+}
+
 static void test_beyond_the_credit(void **state)
 {
 	struct rpc_packet report;
@@ -225,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_report, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_report_of_a_far_fragment, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beyond_the_credit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_message_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),
