@@ -5,7 +5,7 @@
  */
 #include "lib/apis/rpc/wire/rpc_bulk.h"
 #include "lib/apis/rpc/wire/rpc_frame.h"
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "lib/apis/rpc/wire/rpc_bulk.h"
 #include "lib/apis/rpc/wire/rpc_calls.h"
 #include "lib/apis/rpc/wire/rpc_history.h"
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include "lib/nic/base/prng.h"
 

@@ -14,7 +14,7 @@
 #define LIB_APIS_RDMA_HANDLE_OBJECTS_H
 
 #include "lib/apis/rdma/handle_directory.h"
-#include "lib/apis/rdma/handle_session.h"
+#include "lib/apis/rdma/handle_domain.h"
 #include "lib/apis/rdma/posted_ring.h"
 
 #include <rnic/rdma.h>

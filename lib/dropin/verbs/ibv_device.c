@@ -2,7 +2,7 @@
 /* The list of devices, and opening and closing one. */
 #include "lib/client/native/device_list.h"
 #include "lib/client/native/disable.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
 #include <assert.h>

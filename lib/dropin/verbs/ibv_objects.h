@@ -49,7 +49,7 @@ struct rnic_verbs_device {
 	char socket_path[RNIC_SOCKET_PATH_BYTES];
 };
 
-struct rnic_verbs_session; /* ibv_session.h */
+struct rnic_verbs_session; /* ibv_opened.h */
 struct rnic_verbs_send_batch;
 
 struct rnic_verbs_context {

@@ -11,7 +11,7 @@
 #ifndef TOOLS_LAB_MODES_LAB_MODES_H
 #define TOOLS_LAB_MODES_LAB_MODES_H
 
-#include "tools/lab/modes/lab_session.h"
+#include "tools/lab/modes/lab_meeting.h"
 
 struct lab_mode {
 	const char *name;

@@ -3,7 +3,7 @@
 #ifndef TOOLS_LAB_MODES_LAB_TALK_H
 #define TOOLS_LAB_MODES_LAB_TALK_H
 
-#include "tools/lab/modes/lab_session.h"
+#include "tools/lab/modes/lab_meeting.h"
 
 /*
  * Delivers a line of `bytes` bytes, which a zero follows. A negative errno ends the talk; a

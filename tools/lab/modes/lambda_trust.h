@@ -16,7 +16,7 @@
 #define TOOLS_LAB_MODES_LAMBDA_TRUST_H
 
 #include "tools/lab/lambda/lambda_seal.h"
-#include "tools/lab/modes/lab_session.h"
+#include "tools/lab/modes/lab_meeting.h"
 
 /*
  * The server's part, after HELLO. `secret` may be NULL: then the server trusts only its own user.

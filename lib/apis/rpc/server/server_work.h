@@ -6,7 +6,7 @@
 #ifndef LIB_APIS_RPC_SERVER_SERVER_WORK_H
 #define LIB_APIS_RPC_SERVER_SERVER_WORK_H
 
-#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_conversations.h"
 #include "lib/apis/rpc/transport/bulk_transfer.h"
 #include "lib/apis/rpc/transport/transport_device.h"
 

@@ -10,7 +10,7 @@
 #ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
 #define LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
 
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include <rnic/rnic_cm.h>
 

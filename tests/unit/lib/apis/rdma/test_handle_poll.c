@@ -5,7 +5,7 @@
  */
 #include "lib/apis/dial/dial.h"
 #include "lib/apis/rdma/handle_objects.h"
-#include "lib/apis/rdma/handle_session.h"
+#include "lib/apis/rdma/handle_domain.h"
 #include "tests/unit/unit_test.h"
 
 #include <poll.h>

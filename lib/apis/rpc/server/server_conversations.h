@@ -6,13 +6,13 @@
  * The cost of a turn depends on the sessions with events, not on the number of sessions: a queue
  * holds the sessions with work, and a heap the deadlines of all.
  */
-#ifndef LIB_APIS_RPC_SERVER_SERVER_SESSIONS_H
-#define LIB_APIS_RPC_SERVER_SERVER_SESSIONS_H
+#ifndef LIB_APIS_RPC_SERVER_SERVER_CONVERSATIONS_H
+#define LIB_APIS_RPC_SERVER_SERVER_CONVERSATIONS_H
 
 #include "lib/apis/rpc/server/server_clients.h"
 #include "lib/apis/rpc/transport/transport.h"
 #include "lib/apis/rpc/wire/rpc_deadlines.h"
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include <rnic/rpc.h>
 

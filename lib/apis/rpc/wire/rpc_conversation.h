@@ -12,8 +12,8 @@
  * the peer is silent for `dead_ns` although asked each `keepalive_ns`, or when the oldest fragment
  * does not arrive for `dead_ns`: every wait ends.
  */
-#ifndef LIB_APIS_RPC_WIRE_RPC_SESSION_H
-#define LIB_APIS_RPC_WIRE_RPC_SESSION_H
+#ifndef LIB_APIS_RPC_WIRE_RPC_CONVERSATION_H
+#define LIB_APIS_RPC_WIRE_RPC_CONVERSATION_H
 
 #include "lib/apis/rpc/wire/rpc_packet.h"
 #include "lib/apis/rpc/wire/rpc_receiver.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 #include "tests/unit/unit_test.h"
 
 #define MS    UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/apis/rdma/handle_session.h"
+#include "lib/apis/rdma/handle_domain.h"
 
 #include <errno.h>
 #include <pthread.h>

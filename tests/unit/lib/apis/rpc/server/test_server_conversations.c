@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/lib/apis/rpc/fake_transport.h"
 
-#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_conversations.h"
 #include "tests/unit/unit_test.h"
 
 #define MS  UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include <assert.h>
 #include <errno.h>

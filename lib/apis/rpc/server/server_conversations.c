@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_conversations.h"
 
 #include "lib/apis/rpc/log_line.h"
 #include "lib/apis/rpc/transport/transport_device.h"

@@ -4,8 +4,8 @@
  * session, from the first handle that is made to the last that is destroyed. After the daemon's
  * death the next handles share another.
  */
-#ifndef LIB_APIS_RDMA_HANDLE_SESSION_H
-#define LIB_APIS_RDMA_HANDLE_SESSION_H
+#ifndef LIB_APIS_RDMA_HANDLE_DOMAIN_H
+#define LIB_APIS_RDMA_HANDLE_DOMAIN_H
 
 #include <rnic/rnic.h>
 

@@ -6,8 +6,8 @@
  * Functions print their own errors and return a negative errno; they print nothing for -EINTR (a
  * signal).
  */
-#ifndef TOOLS_LAB_MODES_LAB_SESSION_H
-#define TOOLS_LAB_MODES_LAB_SESSION_H
+#ifndef TOOLS_LAB_MODES_LAB_MEETING_H
+#define TOOLS_LAB_MODES_LAB_MEETING_H
 
 #include "tools/lab/exchange/exchange_socket.h"
 #include "tools/lab/exchange/lab_watch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 
 #include "lib/client/native/fork_list.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/lab/modes/lab_session.h"
+#include "tools/lab/modes/lab_meeting.h"
 
 #include "tools/lab/lab_text.h"
 

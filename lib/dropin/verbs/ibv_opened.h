@@ -9,8 +9,8 @@
  * Another process that has got cmd_fd makes a session of its own that imports from this one. By
  * handle its programs import the exporter's objects; nobody can import theirs.
  */
-#ifndef LIB_DROPIN_VERBS_IBV_SESSION_H
-#define LIB_DROPIN_VERBS_IBV_SESSION_H
+#ifndef LIB_DROPIN_VERBS_IBV_OPENED_H
+#define LIB_DROPIN_VERBS_IBV_OPENED_H
 
 #include "lib/dropin/verbs/ibv_objects.h"
 
