@@ -6,59 +6,59 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rnic_handle_session *current; /* holds no reference */
+static struct rnic_handle_domain *current; /* holds no reference */
 
 static pthread_once_t fork_handler_once = PTHREAD_ONCE_INIT;
 
-static void handle_session_after_fork_in_child(void)
+static void handle_domain_after_fork_in_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	current = NULL;
 }
 
-static void handle_session_install_fork_handler(void)
+static void handle_domain_install_fork_handler(void)
 {
-	pthread_atfork(NULL, NULL, handle_session_after_fork_in_child);
+	pthread_atfork(NULL, NULL, handle_domain_after_fork_in_child);
 }
 
-static int open_session(struct rnic_handle_session **opened)
+static int open_domain(struct rnic_handle_domain **opened)
 {
-	struct rnic_handle_session *session = calloc(1, sizeof(*session));
+	struct rnic_handle_domain *domain = calloc(1, sizeof(*domain));
 	int error;
 
-	if (session == NULL)
+	if (domain == NULL)
 		return -ENOMEM;
-	error = rnic_open(NULL, &session->context);
+	error = rnic_open(NULL, &domain->context);
 	if (error != 0)
-		goto free_session;
-	error = rnic_alloc_pd(session->context, &session->pd);
+		goto free_domain;
+	error = rnic_alloc_pd(domain->context, &domain->pd);
 	if (error != 0)
 		goto close_context;
-	*opened = session;
+	*opened = domain;
 	return 0;
 
 close_context:
-	rnic_close(session->context);
-free_session:
-	free(session);
+	rnic_close(domain->context);
+free_domain:
+	free(domain);
 	return error;
 }
 
-static bool handle_session_is_alive(const struct rnic_handle_session *session)
+static bool handle_domain_is_alive(const struct rnic_handle_domain *domain)
 {
 	struct rnic_port_attributes port;
 
-	return rnic_query_port(session->context, &port) == 0;
+	return rnic_query_port(domain->context, &port) == 0;
 }
 
-int rnic_handle_session_hold(struct rnic_handle_session **held)
+int rnic_handle_domain_hold(struct rnic_handle_domain **held)
 {
 	int error = 0;
 
-	pthread_once(&fork_handler_once, handle_session_install_fork_handler);
+	pthread_once(&fork_handler_once, handle_domain_install_fork_handler);
 	pthread_mutex_lock(&lock);
-	if (current == NULL || !handle_session_is_alive(current))
-		error = open_session(&current);
+	if (current == NULL || !handle_domain_is_alive(current))
+		error = open_domain(&current);
 	if (error == 0) {
 		current->references++;
 		*held = current;
@@ -67,20 +67,20 @@ int rnic_handle_session_hold(struct rnic_handle_session **held)
 	return error;
 }
 
-void rnic_handle_session_release(struct rnic_handle_session *session)
+void rnic_handle_domain_release(struct rnic_handle_domain *domain)
 {
 	bool is_last;
 
-	if (session == NULL)
+	if (domain == NULL)
 		return;
 	pthread_mutex_lock(&lock);
-	is_last = --session->references == 0;
-	if (is_last && current == session)
+	is_last = --domain->references == 0;
+	if (is_last && current == domain)
 		current = NULL;
 	pthread_mutex_unlock(&lock);
 	if (!is_last)
 		return;
-	rnic_dealloc_pd(session->pd);
-	rnic_close(session->context);
-	free(session);
+	rnic_dealloc_pd(domain->pd);
+	rnic_close(domain->context);
+	free(domain);
 }

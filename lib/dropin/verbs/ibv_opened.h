@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part that contexts of one ibv_open_device() share: the connection to the daemon, and the
- * objects that other contexts can import by their handles.
+ * An opened device: the part that the contexts of one ibv_open_device() share. It holds the
+ * connection to the daemon, and the objects that other contexts can import by their handles.
  *
- * The file behind cmd_fd names a session, so a duplicate of the descriptor finds the session too. A
- * session lives as long as a context that uses it. Sessions belong to their process: the daemon
+ * The file behind cmd_fd names an opened device, so a duplicate of the descriptor finds it too. An
+ * opened device lives as long as a context that uses it. It belongs to its process: the daemon
  * knows its clients by their connections and reaches the memory of one process through each.
- * Another process that has got cmd_fd makes a session of its own that imports from this one. By
- * handle its programs import the exporter's objects; nobody can import theirs.
+ * Another process that has got cmd_fd opens the device itself and imports from this one. By handle
+ * its programs import the exporter's objects; nobody can import theirs.
  */
 #ifndef LIB_DROPIN_VERBS_IBV_OPENED_H
 #define LIB_DROPIN_VERBS_IBV_OPENED_H
@@ -21,39 +21,39 @@ enum rnic_verbs_export_kind {
 };
 
 /*
- * Connects to the daemon. The caller owns the session's one reference and *cmd_fd. Errors are those
- * of rnic_open() and memfd_create().
+ * Connects to the daemon. The caller owns the one reference to *opened, and *cmd_fd. Errors are
+ * those of rnic_open() and memfd_create().
  */
-int rnic_verbs_session_open(struct rnic_verbs_device *device, struct rnic_verbs_session **session,
-			    int *cmd_fd);
+int rnic_verbs_opened_create(struct rnic_verbs_device *device, struct rnic_verbs_opened **opened,
+			     int *cmd_fd);
 
 /*
- * Connects to the daemon to import from the session of another process. `cmd_fd` is of that session
- * and stays the caller's. The caller owns the session's one reference. -EOPNOTSUPP: there is no
- * such session, or no longer. Or errors of rnic_open().
+ * Connects to the daemon to import from what another process has opened. `cmd_fd` comes from that
+ * process and stays the caller's. The caller owns the one reference to *opened. -EOPNOTSUPP: the
+ * descriptor names no opened device, or no longer. Or errors of rnic_open().
  */
-int rnic_verbs_session_import(struct rnic_verbs_device *device, int cmd_fd,
-			      struct rnic_verbs_session **session);
+int rnic_verbs_opened_import(struct rnic_verbs_device *device, int cmd_fd,
+			     struct rnic_verbs_opened **opened);
 
-/* Whether the context's session is one that imports from another process. */
+/* Whether the context's opened device imports from another process. */
 bool rnic_verbs_is_importer(struct ibv_context *context);
 
 /*
- * Takes a reference to the session of `cmd_fd`. -EBADF: no descriptor. -EOPNOTSUPP: no session of
- * this process.
+ * Takes a reference to the opened device that `cmd_fd` names. -EBADF: no descriptor. -EOPNOTSUPP:
+ * this process has opened no such device.
  */
-int rnic_verbs_session_find(int cmd_fd, struct rnic_verbs_session **session);
+int rnic_verbs_opened_find(int cmd_fd, struct rnic_verbs_opened **opened);
 
 /* Gives a reference back; the last one ends the connection. */
-void rnic_verbs_session_release(struct rnic_verbs_session *session);
+void rnic_verbs_opened_release(struct rnic_verbs_opened *opened);
 
-struct rnic_context *rnic_verbs_session_native(const struct rnic_verbs_session *session);
-struct rnic_verbs_device *rnic_verbs_session_device(const struct rnic_verbs_session *session);
+struct rnic_context *rnic_verbs_opened_native(const struct rnic_verbs_opened *opened);
+struct rnic_verbs_device *rnic_verbs_opened_device(const struct rnic_verbs_opened *opened);
 
 /*
  * Makes an object known by its handle, and unknown again. The daemon does not know device memory,
- * so the session gives it a handle. `key` is an MR's lkey. Neither takes longer with more objects;
- * an object that was never made known may be made unknown.
+ * so the opened device gives it a handle. `key` is an MR's lkey. Neither takes longer with more
+ * objects; an object that was never made known may be made unknown.
  */
 void rnic_verbs_export_add(struct ibv_context *context, struct rnic_verbs_export *export,
 			   enum rnic_verbs_export_kind kind, uint32_t handle, uint32_t key);

@@ -8,95 +8,95 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 
-int lab_session_open(struct lab_session *session, unsigned int access)
+int lab_meeting_open(struct lab_meeting *meeting, unsigned int access)
 {
 	struct sockaddr_storage local;
 	socklen_t bytes = sizeof(local);
-	bool is_known = getsockname(session->exchange.fd, (struct sockaddr *)&local, &bytes) == 0;
+	bool is_known = getsockname(meeting->exchange.fd, (struct sockaddr *)&local, &bytes) == 0;
 
-	if (getrandom(session->ours.nonce, LAB_NONCE_BYTES, 0) != LAB_NONCE_BYTES) {
+	if (getrandom(meeting->ours.nonce, LAB_NONCE_BYTES, 0) != LAB_NONCE_BYTES) {
 		lab_say("there are no random numbers");
 		return -EIO;
 	}
-	return verbs_link_open(&session->link, session->options, access,
+	return verbs_link_open(&meeting->link, meeting->options, access,
 			       is_known ? (struct sockaddr *)&local : NULL);
 }
 
-void lab_session_close(struct lab_session *session)
+void lab_meeting_close(struct lab_meeting *meeting)
 {
-	verbs_link_close(&session->link);
+	verbs_link_close(&meeting->link);
 }
 
-void lab_session_offer(struct lab_session *session, const struct verbs_region *region,
+void lab_meeting_offer(struct lab_meeting *meeting, const struct verbs_region *region,
 		       uint32_t bytes)
 {
-	session->ours.region_address = (uintptr_t)region->memory;
-	session->ours.region_key = region->mr->rkey;
-	session->ours.region_bytes = bytes;
+	meeting->ours.region_address = (uintptr_t)region->memory;
+	meeting->ours.region_key = region->mr->rkey;
+	meeting->ours.region_bytes = bytes;
 }
 
 /* ---- meeting ---- */
 
-static int send_endpoint(struct lab_session *session, enum lab_message_type type)
+static int send_endpoint(struct lab_meeting *meeting, enum lab_message_type type)
 {
 	struct lab_message message = {.type = type};
 	int error;
 
-	session->ours.mode = (uint8_t)session->options->mode;
-	verbs_link_describe(&session->link, &session->ours);
-	message.endpoint = session->ours;
-	error = exchange_send(&session->exchange, session->watch, &message,
-			      lab_deadline_ns(session->options->timeout_s));
+	meeting->ours.mode = (uint8_t)meeting->options->mode;
+	verbs_link_describe(&meeting->link, &meeting->ours);
+	message.endpoint = meeting->ours;
+	error = exchange_send(&meeting->exchange, meeting->watch, &message,
+			      lab_deadline_ns(meeting->options->timeout_s));
 	if (error && error != -EINTR)
 		lab_say("the peer is gone: %s", strerror(-error));
 	return error;
 }
 
-int lab_session_greet(struct lab_session *session)
+int lab_meeting_greet(struct lab_meeting *meeting)
 {
-	return send_endpoint(session, LAB_HELLO);
+	return send_endpoint(meeting, LAB_HELLO);
 }
 
-int lab_session_meet(struct lab_session *session)
+int lab_meeting_meet(struct lab_meeting *meeting)
 {
-	uint64_t deadline_ns = lab_deadline_ns(session->options->timeout_s);
+	uint64_t deadline_ns = lab_deadline_ns(meeting->options->timeout_s);
 	struct lab_message message;
 	int error;
 
-	error = exchange_receive(&session->exchange, session->watch, LAB_ANSWER, &message,
+	error = exchange_receive(&meeting->exchange, meeting->watch, LAB_ANSWER, &message,
 				 deadline_ns);
 	if (error)
 		return error;
-	session->theirs = message.endpoint;
-	error = verbs_link_connect(&session->link, &session->theirs);
+	meeting->theirs = message.endpoint;
+	error = verbs_link_connect(&meeting->link, &meeting->theirs);
 	if (error)
 		return error;
 	message.type = LAB_READY;
-	error = exchange_send(&session->exchange, session->watch, &message, deadline_ns);
-	session->watch->peer_fd = session->exchange.fd;
+	error = exchange_send(&meeting->exchange, meeting->watch, &message, deadline_ns);
+	meeting->watch->peer_fd = meeting->exchange.fd;
 	return error;
 }
 
-int lab_session_answer(struct lab_session *session)
+int lab_meeting_answer(struct lab_meeting *meeting)
 {
 	struct lab_message message;
 	int error;
 
-	error = verbs_link_connect(&session->link, &session->theirs);
+	error = verbs_link_connect(&meeting->link, &meeting->theirs);
 	if (error == 0)
-		error = send_endpoint(session, LAB_ANSWER);
+		error = send_endpoint(meeting, LAB_ANSWER);
 	if (error == 0)
-		error = exchange_receive(&session->exchange, session->watch, LAB_READY, &message,
-					 lab_deadline_ns(session->options->timeout_s));
+		error = exchange_receive(&meeting->exchange, meeting->watch, LAB_READY, &message,
+					 lab_deadline_ns(meeting->options->timeout_s));
 	if (error == 0)
-		(void)eventfd_write(session->met_fd, 1); /* a counter at 0 takes it */
-	session->watch->peer_fd = session->exchange.fd;
+		(void)eventfd_write(meeting->met_fd, 1); /* a counter at 0 takes it */
+	meeting->watch->peer_fd = meeting->exchange.fd;
 	return error;
 }
 
 /* ---- requests ---- */
 
-static int lab_session_explain(int error)
+static int lab_meeting_explain(int error)
 {
 	if (error == -ECONNRESET)
 		lab_say("the peer is gone");
@@ -105,64 +105,64 @@ static int lab_session_explain(int error)
 	return error;
 }
 
-static bool lab_session_is_message(const struct ibv_wc *completion)
+static bool lab_meeting_is_message(const struct ibv_wc *completion)
 {
 	return completion->opcode & IBV_WC_RECV;
 }
 
-static int run_request(struct lab_session *session, struct ibv_send_wr *request,
+static int run_request(struct lab_meeting *meeting, struct ibv_send_wr *request,
 		       struct ibv_sge *elements, int count)
 {
-	uint64_t deadline_ns = lab_deadline_ns(session->options->timeout_s);
+	uint64_t deadline_ns = lab_deadline_ns(meeting->options->timeout_s);
 	struct ibv_wc completion;
-	int error = verbs_link_post(&session->link, request, elements, count);
+	int error = verbs_link_post(&meeting->link, request, elements, count);
 
 	while (error == 0) {
-		error = verbs_link_next(&session->link, session->watch, deadline_ns, &completion);
-		if (error || !lab_session_is_message(&completion))
+		error = verbs_link_next(&meeting->link, meeting->watch, deadline_ns, &completion);
+		if (error || !lab_meeting_is_message(&completion))
 			break;
-		session->has_early = true;
-		session->early = completion;
+		meeting->has_early = true;
+		meeting->early = completion;
 	}
 	return error;
 }
 
-int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
+int lab_meeting_request(struct lab_meeting *meeting, struct ibv_send_wr *request,
 			struct ibv_sge *elements, int count)
 {
-	return lab_session_explain(run_request(session, request, elements, count));
+	return lab_meeting_explain(run_request(meeting, request, elements, count));
 }
 
-int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
+int lab_meeting_reply(struct lab_meeting *meeting, struct ibv_send_wr *reply,
 		      struct ibv_sge *elements, int count)
 {
-	int error = run_request(session, reply, elements, count);
+	int error = run_request(meeting, reply, elements, count);
 
 	if (error == -ECONNRESET)
 		return 0;
-	return error ? lab_session_explain(error) : 1;
+	return error ? lab_meeting_explain(error) : 1;
 }
 
-static int lab_session_take_message(struct lab_session *session, uint64_t deadline_ns,
+static int lab_meeting_take_message(struct lab_meeting *meeting, uint64_t deadline_ns,
 				    struct ibv_wc *message)
 {
-	if (session->has_early) {
-		session->has_early = false;
-		*message = session->early;
+	if (meeting->has_early) {
+		meeting->has_early = false;
+		*message = meeting->early;
 		return 0;
 	}
-	return verbs_link_next(&session->link, session->watch, deadline_ns, message);
+	return verbs_link_next(&meeting->link, meeting->watch, deadline_ns, message);
 }
 
-int lab_session_expect(struct lab_session *session, struct ibv_wc *message)
+int lab_meeting_expect(struct lab_meeting *meeting, struct ibv_wc *message)
 {
-	return lab_session_explain(lab_session_take_message(
-		session, lab_deadline_ns(session->options->timeout_s), message));
+	return lab_meeting_explain(lab_meeting_take_message(
+		meeting, lab_deadline_ns(meeting->options->timeout_s), message));
 }
 
-int lab_session_next(struct lab_session *session, struct ibv_wc *message)
+int lab_meeting_next(struct lab_meeting *meeting, struct ibv_wc *message)
 {
-	int error = lab_session_take_message(session, LAB_FOREVER, message);
+	int error = lab_meeting_take_message(meeting, LAB_FOREVER, message);
 
 	if (error == -ECONNRESET)
 		return 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUANTUM = 32 }; /* datagrams of one session before the others' turn */
+enum { QUANTUM = 32 }; /* datagrams of one conversation before the others' turn */
 
 /* One sending of a shared message. */
 struct sending {
@@ -18,202 +18,213 @@ struct sending {
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
-static void server_sessions_enqueue(struct server_sessions *sessions,
-				    struct server_session *session)
+static void server_conversations_enqueue(struct server_conversations *conversations,
+					 struct server_conversation *conversation)
 {
-	if (session->is_queued)
+	if (conversation->is_queued)
 		return;
-	session->is_queued = true;
-	session->next = NULL;
-	if (sessions->first == NULL)
-		sessions->first = session;
+	conversation->is_queued = true;
+	conversation->next = NULL;
+	if (conversations->first == NULL)
+		conversations->first = conversation;
 	else
-		sessions->last->next = session;
-	sessions->last = session;
-	sessions->queue_length++;
+		conversations->last->next = conversation;
+	conversations->last = conversation;
+	conversations->queue_length++;
 }
 
-static struct server_session *dequeue(struct server_sessions *sessions)
+static struct server_conversation *dequeue(struct server_conversations *conversations)
 {
-	struct server_session *session = sessions->first;
+	struct server_conversation *conversation = conversations->first;
 
-	sessions->first = session->next;
-	sessions->queue_length--;
-	return session;
+	conversations->first = conversation->next;
+	conversations->queue_length--;
+	return conversation;
 }
 
-void server_sessions_tick(struct server_sessions *sessions, uint64_t now_ns)
+void server_conversations_tick(struct server_conversations *conversations, uint64_t now_ns)
 {
 	uint32_t place;
 
-	sessions->is_starved = false;
-	while (rpc_deadlines_take(&sessions->deadlines, now_ns, &place))
-		server_sessions_enqueue(sessions, sessions->places[place]);
+	conversations->is_starved = false;
+	while (rpc_deadlines_take(&conversations->deadlines, now_ns, &place))
+		server_conversations_enqueue(conversations, conversations->places[place]);
 }
 
-uint64_t server_sessions_next_deadline_ns(const struct server_sessions *sessions)
+uint64_t server_conversations_next_deadline_ns(const struct server_conversations *conversations)
 {
-	if (sessions->queue_length > 0 && !sessions->is_starved)
+	if (conversations->queue_length > 0 && !conversations->is_starved)
 		return 0;
-	return rpc_deadlines_next_ns(&sessions->deadlines);
+	return rpc_deadlines_next_ns(&conversations->deadlines);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-void server_sessions_send(struct server_sessions *sessions, struct server_session *session,
-			  struct shared_message *message)
+void server_conversations_send(struct server_conversations *conversations,
+			       struct server_conversation *conversation,
+			       struct shared_message *message)
 {
-	struct server_clients *clients = &sessions->clients;
+	struct server_clients *clients = &conversations->clients;
 	struct sending *sending = NULL;
 	uint64_t bytes = sizeof(*sending);
 
 	if (message->counted_by == NULL)
 		bytes += message->bytes;
-	if (server_clients_may_tell(clients, session->client, bytes))
+	if (server_clients_may_tell(clients, conversation->client, bytes))
 		sending = malloc(sizeof(*sending));
-	server_sessions_enqueue(sessions, session);
+	server_conversations_enqueue(conversations, conversation);
 	if (sending == NULL) {
-		rpc_session_close(&session->session); /* the client comes back and asks again */
+		rpc_conversation_close(
+			&conversation->conversation); /* the client comes back and asks again */
 		return;
 	}
 	*sending = (struct sending){
 		.outgoing = {.bytes = message->data, .length = message->bytes},
 		.message = message,
 	};
-	if (rpc_session_send(&session->session, &sending->outgoing) != 0) {
+	if (rpc_conversation_send(&conversation->conversation, &sending->outgoing) != 0) {
 		free(sending);
 		return;
 	}
 	message->references++;
-	server_clients_count(clients, session->client, message);
-	server_clients_hold(clients, session->client, sizeof(*sending));
+	server_clients_count(clients, conversation->client, message);
+	server_clients_hold(clients, conversation->client, sizeof(*sending));
 }
 
-void server_sessions_send_frame(struct server_sessions *sessions, struct server_session *session,
-				const struct rpc_frame *frame)
+void server_conversations_send_frame(struct server_conversations *conversations,
+				     struct server_conversation *conversation,
+				     const struct rpc_frame *frame)
 {
 	struct shared_message *message = shared_message_encode(frame);
 
 	if (message == NULL) {
-		rpc_session_close(&session->session); /* the client comes back and asks again */
+		rpc_conversation_close(
+			&conversation->conversation); /* the client comes back and asks again */
 		return;
 	}
-	server_sessions_send(sessions, session, message);
+	server_conversations_send(conversations, conversation, message);
 	shared_message_release(message);
 }
 
 /* Releases everything that the client has taken. */
-static void server_sessions_reap(struct server_sessions *sessions, struct server_session *session)
+static void server_conversations_reap(struct server_conversations *conversations,
+				      struct server_conversation *conversation)
 {
 	struct rpc_outgoing *outgoing;
 
-	while ((outgoing = rpc_session_take_released(&session->session)) != NULL) {
+	while ((outgoing = rpc_conversation_take_released(&conversation->conversation)) != NULL) {
 		struct sending *sending = (struct sending *)outgoing;
 
 		shared_message_release(sending->message);
-		server_clients_hold(&sessions->clients, session->client,
+		server_clients_hold(&conversations->clients, conversation->client,
 				    -(int64_t)sizeof(*sending));
 		free(sending);
 	}
 }
 
 /* An acknowledgement makes room for the answers that the client asks for. */
-static void receive_packet(struct server_sessions *sessions, struct server_session *session,
+static void receive_packet(struct server_conversations *conversations,
+			   struct server_conversation *conversation,
 			   const struct rpc_packet *packet, uint64_t now_ns)
 {
-	rpc_session_receive(&session->session, packet, now_ns);
-	server_sessions_reap(sessions, session);
-	server_sessions_enqueue(sessions, session);
+	rpc_conversation_receive(&conversation->conversation, packet, now_ns);
+	server_conversations_reap(conversations, conversation);
+	server_conversations_enqueue(conversations, conversation);
 }
 
 enum sent { SENT_ALL, SENT_QUANTUM, LACKED_ROOM };
 
-static enum sent transmit(struct server_session *session, uint64_t now_ns)
+static enum sent transmit(struct server_conversation *conversation, uint64_t now_ns)
 {
 	for (uint32_t count = 0; count < QUANTUM; count++) {
-		uint8_t *room = transport_room(session->route);
+		uint8_t *room = transport_room(conversation->route);
 		uint32_t bytes;
 
 		if (room == NULL)
 			return LACKED_ROOM;
-		bytes = rpc_session_transmit(&session->session, room, now_ns);
-		if (bytes == 0 ||
-		    transport_send(session->route, bytes, session->session.is_urgent) != 0)
+		bytes = rpc_conversation_transmit(&conversation->conversation, room, now_ns);
+		if (bytes == 0 || transport_send(conversation->route, bytes,
+						 conversation->conversation.is_urgent) != 0)
 			return SENT_ALL; /* an unsent datagram counts as lost */
 	}
 	return SENT_QUANTUM;
 }
 
-/* --- sessions --------------------------------------------------------------------------------- */
+/* --- conversations
+ * --------------------------------------------------------------------------------- */
 
-struct server_session *server_sessions_find(struct server_sessions *sessions, uint32_t connection)
+struct server_conversation *server_conversations_find(struct server_conversations *conversations,
+						      uint32_t connection)
 {
-	struct server_session *session = sessions->places[connection % SERVER_SESSIONS_MAX];
+	struct server_conversation *conversation =
+		conversations->places[connection % SERVER_CONVERSATIONS_MAX];
 
-	return session != NULL && session->session.self.connection == connection &&
-			       session->session.state != RPC_SESSION_CLOSED
-		       ? session
+	return conversation != NULL && conversation->conversation.self.connection == connection &&
+			       conversation->conversation.state != RPC_CONVERSATION_CLOSED
+		       ? conversation
 		       : NULL;
 }
 
-static void server_sessions_free(struct server_session *session)
+static void server_conversations_free(struct server_conversation *conversation)
 {
-	free(session->memory);
-	free(session);
+	free(conversation->memory);
+	free(conversation);
 }
 
-static void end_session(struct server_sessions *sessions, struct server_session *session,
-			uint64_t now_ns)
+static void end_conversation(struct server_conversations *conversations,
+			     struct server_conversation *conversation, uint64_t now_ns)
 {
-	rpc_session_close(&session->session);
-	if (sessions->ended != NULL)
-		sessions->ended(sessions->ended_user, session);
-	transmit(session, now_ns);
-	server_sessions_reap(sessions, session);
-	transport_close_route(session->route);
-	session->client->session_count--;
-	session->client->seen_ns = now_ns;
-	server_clients_forget_unconfirmed(&sessions->clients, session->client);
-	rpc_deadlines_set(&sessions->deadlines, session->place, RPC_NEVER);
-	sessions->places[session->place] = NULL;
-	while (sessions->place_count > 0 && sessions->places[sessions->place_count - 1] == NULL)
-		sessions->place_count--;
-	session->is_gone = true;
-	if (!session->is_queued)
-		server_sessions_free(session);
+	rpc_conversation_close(&conversation->conversation);
+	if (conversations->ended != NULL)
+		conversations->ended(conversations->ended_user, conversation);
+	transmit(conversation, now_ns);
+	server_conversations_reap(conversations, conversation);
+	transport_close_route(conversation->route);
+	conversation->client->conversation_count--;
+	conversation->client->seen_ns = now_ns;
+	server_clients_forget_unconfirmed(&conversations->clients, conversation->client);
+	rpc_deadlines_set(&conversations->deadlines, conversation->place, RPC_NEVER);
+	conversations->places[conversation->place] = NULL;
+	while (conversations->place_count > 0 &&
+	       conversations->places[conversations->place_count - 1] == NULL)
+		conversations->place_count--;
+	conversation->is_gone = true;
+	if (!conversation->is_queued)
+		server_conversations_free(conversation);
 }
 
-static void serve(struct server_sessions *sessions, struct server_session *session, uint64_t now_ns)
+static void serve(struct server_conversations *conversations,
+		  struct server_conversation *conversation, uint64_t now_ns)
 {
 	enum sent sent;
 
-	session->is_queued = false;
-	if (session->is_gone) {
-		server_sessions_free(session);
+	conversation->is_queued = false;
+	if (conversation->is_gone) {
+		server_conversations_free(conversation);
 		return;
 	}
-	rpc_session_tick(&session->session, now_ns);
-	if (session->session.state == RPC_SESSION_CLOSED) {
-		log_line(sessions->options, "a session has ended: %s",
-			 rpc_session_end_text(&session->session));
-		end_session(sessions, session, now_ns);
+	rpc_conversation_tick(&conversation->conversation, now_ns);
+	if (conversation->conversation.state == RPC_CONVERSATION_CLOSED) {
+		log_line(conversations->options, "a conversation has ended: %s",
+			 rpc_conversation_end_text(&conversation->conversation));
+		end_conversation(conversations, conversation, now_ns);
 		return;
 	}
-	sent = transmit(session, now_ns);
+	sent = transmit(conversation, now_ns);
 	if (sent != SENT_ALL)
-		server_sessions_enqueue(sessions, session);
+		server_conversations_enqueue(conversations, conversation);
 	if (sent == LACKED_ROOM)
-		sessions->is_starved = true;
-	server_sessions_reap(sessions, session);
-	rpc_deadlines_set(&sessions->deadlines, session->place,
-			  rpc_session_next_deadline_ns(&session->session));
+		conversations->is_starved = true;
+	server_conversations_reap(conversations, conversation);
+	rpc_deadlines_set(&conversations->deadlines, conversation->place,
+			  rpc_conversation_next_deadline_ns(&conversation->conversation));
 }
 
-void server_sessions_serve(struct server_sessions *sessions, uint64_t now_ns)
+void server_conversations_serve(struct server_conversations *conversations, uint64_t now_ns)
 {
-	/* A session with more to send waits for the next turn. */
-	for (uint32_t left = sessions->queue_length; left > 0; left--)
-		serve(sessions, dequeue(sessions), now_ns);
+	/* A conversation with more to send waits for the next turn. */
+	for (uint32_t left = conversations->queue_length; left > 0; left--)
+		serve(conversations, dequeue(conversations), now_ns);
 }
 
 /* Tells the peer, and closes the route. */
@@ -224,15 +235,15 @@ static void refuse_on_route(struct transport_route *route, const struct rpc_pack
 	uint32_t bytes = 0;
 
 	if (room != NULL)
-		bytes = rpc_session_refuse(packet, code, room,
-					   route->transport->calls->config->datagram_bytes);
+		bytes = rpc_conversation_refuse(packet, code, room,
+						route->transport->calls->config->datagram_bytes);
 	if (bytes > 0)
 		transport_send(route, bytes, true);
 	transport_close_route(route);
 }
 
-static void server_sessions_refuse(const struct transport_datagram *datagram,
-				   const struct rpc_packet *packet, enum rpc_close code)
+static void server_conversations_refuse(const struct transport_datagram *datagram,
+					const struct rpc_packet *packet, enum rpc_close code)
 {
 	struct transport_route *route;
 
@@ -240,185 +251,195 @@ static void server_sessions_refuse(const struct transport_datagram *datagram,
 		refuse_on_route(route, packet, code);
 }
 
-/* The memory of the session is for datagrams that both sides take. The caller keeps the route. */
-static struct server_session *make_session(struct server_sessions *sessions,
-					   struct transport_route *route,
-					   const struct rpc_packet *open,
-					   struct rpc_session_config *config)
+/* The memory of the conversation is for datagrams that both sides take. The caller keeps the route.
+ */
+static struct server_conversation *make_conversation(struct server_conversations *conversations,
+						     struct transport_route *route,
+						     const struct rpc_packet *open,
+						     struct rpc_conversation_config *config)
 {
-	struct server_session *session = calloc(1, sizeof(*session));
+	struct server_conversation *conversation = calloc(1, sizeof(*conversation));
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
 
-	if (session == NULL)
+	if (conversation == NULL)
 		return NULL;
 	*config = transport_config(route);
-	rpc_session_lower_offer(config, open);
+	rpc_conversation_lower_offer(config, open);
 	transport_random(incarnation, sizeof(incarnation));
-	session->client = server_clients_find(&sessions->clients, open->payload, incarnation);
-	session->memory = malloc(rpc_session_memory_bytes(config));
-	if (session->client == NULL || session->memory == NULL) {
-		server_sessions_free(session);
+	conversation->client =
+		server_clients_find(&conversations->clients, open->payload, incarnation);
+	conversation->memory = malloc(rpc_conversation_memory_bytes(config));
+	if (conversation->client == NULL || conversation->memory == NULL) {
+		server_conversations_free(conversation);
 		return NULL;
 	}
-	session->route = route;
-	route->user = session;
-	session->client->session_count++;
-	return session;
+	conversation->route = route;
+	route->user = conversation;
+	conversation->client->conversation_count++;
+	return conversation;
 }
 
-/* Finds a free place; SERVER_SESSIONS_MAX: none. An identifier is never 0. */
-static uint32_t find_place(struct server_sessions *sessions)
+/* Finds a free place; SERVER_CONVERSATIONS_MAX: none. An identifier is never 0. */
+static uint32_t find_place(struct server_conversations *conversations)
 {
-	for (uint32_t i = 0; i < SERVER_SESSIONS_MAX; i++) {
-		uint32_t place = sessions->place_next++ % SERVER_SESSIONS_MAX;
+	for (uint32_t i = 0; i < SERVER_CONVERSATIONS_MAX; i++) {
+		uint32_t place = conversations->place_next++ % SERVER_CONVERSATIONS_MAX;
 
-		if (place != 0 && sessions->places[place] == NULL)
+		if (place != 0 && conversations->places[place] == NULL)
 			return place;
 	}
-	return SERVER_SESSIONS_MAX;
+	return SERVER_CONVERSATIONS_MAX;
 }
 
-/* Enters a new session among the unconfirmed ones, in place of the oldest of them. */
-static void server_sessions_distrust(struct server_sessions *sessions, uint32_t connection,
-				     uint64_t now_ns)
+/* Enters a new conversation among the unconfirmed ones, in place of the oldest of them. */
+static void server_conversations_distrust(struct server_conversations *conversations,
+					  uint32_t connection, uint64_t now_ns)
 {
 	uint32_t *slot =
-		&sessions->unconfirmed[sessions->unconfirmed_next++ % SERVER_UNCONFIRMED_MAX];
-	struct server_session *oldest = *slot != 0 ? server_sessions_find(sessions, *slot) : NULL;
+		&conversations
+			 ->unconfirmed[conversations->unconfirmed_next++ % SERVER_UNCONFIRMED_MAX];
+	struct server_conversation *oldest =
+		*slot != 0 ? server_conversations_find(conversations, *slot) : NULL;
 
 	*slot = connection;
 	if (oldest == NULL || oldest->is_confirmed)
 		return;
 	/* Nobody is told: whoever sent the OPEN may have named a stranger's address. */
-	rpc_session_lose(&oldest->session);
-	end_session(sessions, oldest, now_ns);
+	rpc_conversation_lose(&oldest->conversation);
+	end_conversation(conversations, oldest, now_ns);
 }
 
-static void server_sessions_confirm(struct server_sessions *sessions,
-				    struct server_session *session)
+static void server_conversations_confirm(struct server_conversations *conversations,
+					 struct server_conversation *conversation)
 {
-	if (session->is_confirmed)
+	if (conversation->is_confirmed)
 		return;
-	session->is_confirmed = true;
-	session->client->is_confirmed = true;
-	log_line(sessions->options, "a session begins");
+	conversation->is_confirmed = true;
+	conversation->client->is_confirmed = true;
+	log_line(conversations->options, "a conversation begins");
 }
 
-static void server_sessions_begin_session(struct server_sessions *sessions,
-					  const struct transport_datagram *datagram,
-					  const struct rpc_packet *open, uint64_t now_ns)
+static void server_conversations_begin_conversation(struct server_conversations *conversations,
+						    const struct transport_datagram *datagram,
+						    const struct rpc_packet *open, uint64_t now_ns)
 {
 	const struct transport_calls *calls = datagram->transport->calls;
-	uint32_t place = find_place(sessions);
-	struct server_session *session = NULL;
+	uint32_t place = find_place(conversations);
+	struct server_conversation *conversation = NULL;
 	struct transport_route *route = NULL;
-	struct rpc_session_config config;
-	struct rpc_session_self self;
+	struct rpc_conversation_config config;
+	struct rpc_conversation_self self;
 
 	if (calls->open_route(datagram->transport, datagram, &route) == 0 &&
-	    place < SERVER_SESSIONS_MAX)
-		session = make_session(sessions, route, open, &config);
-	if (session == NULL) {
-		log_line(sessions->options, "a session is refused: there are too many");
+	    place < SERVER_CONVERSATIONS_MAX)
+		conversation = make_conversation(conversations, route, open, &config);
+	if (conversation == NULL) {
+		log_line(conversations->options, "a conversation is refused: there are too many");
 		if (route != NULL)
 			refuse_on_route(route, open, RPC_CLOSE_REFUSED);
 		return;
 	}
 	transport_random(&self, sizeof(self));
-	self.connection = self.connection / SERVER_SESSIONS_MAX * SERVER_SESSIONS_MAX + place;
-	memcpy(self.identity, session->client->incarnation, RPC_IDENTITY_BYTES);
-	rpc_session_accept(&session->session, &config, &self, open, session->memory, now_ns);
-	session->place = place;
-	sessions->places[place] = session;
-	if (place >= sessions->place_count)
-		sessions->place_count = place + 1;
-	server_sessions_enqueue(sessions, session);
+	self.connection =
+		self.connection / SERVER_CONVERSATIONS_MAX * SERVER_CONVERSATIONS_MAX + place;
+	memcpy(self.identity, conversation->client->incarnation, RPC_IDENTITY_BYTES);
+	rpc_conversation_accept(&conversation->conversation, &config, &self, open,
+				conversation->memory, now_ns);
+	conversation->place = place;
+	conversations->places[place] = conversation;
+	if (place >= conversations->place_count)
+		conversations->place_count = place + 1;
+	server_conversations_enqueue(conversations, conversation);
 	/* A connection has shown already that its client is where it says. */
 	if (datagram->route != NULL)
-		server_sessions_confirm(sessions, session);
+		server_conversations_confirm(conversations, conversation);
 	else
-		server_sessions_distrust(sessions, self.connection, now_ns);
+		server_conversations_distrust(conversations, self.connection, now_ns);
 }
 
-static void receive_open(struct server_sessions *sessions,
+static void receive_open(struct server_conversations *conversations,
 			 const struct transport_datagram *datagram, const struct rpc_packet *packet,
 			 uint64_t now_ns)
 {
-	for (uint32_t place = 0; place < sessions->place_count; place++) {
-		struct server_session *session = sessions->places[place];
+	for (uint32_t place = 0; place < conversations->place_count; place++) {
+		struct server_conversation *conversation = conversations->places[place];
 
-		if (session == NULL || session->session.peer != packet->from ||
-		    session->session.state == RPC_SESSION_CLOSED ||
-		    !datagram->transport->calls->is_source(session->route, datagram))
+		if (conversation == NULL || conversation->conversation.peer != packet->from ||
+		    conversation->conversation.state == RPC_CONVERSATION_CLOSED ||
+		    !datagram->transport->calls->is_source(conversation->route, datagram))
 			continue;
-		receive_packet(sessions, session, packet, now_ns);
+		receive_packet(conversations, conversation, packet, now_ns);
 		return;
 	}
-	server_sessions_begin_session(sessions, datagram, packet, now_ns);
+	server_conversations_begin_conversation(conversations, datagram, packet, now_ns);
 }
 
-/* Returns whether the packet was of a session that its sender has. */
-static bool receive_of_session(struct server_sessions *sessions,
-			       const struct transport_datagram *datagram,
-			       const struct rpc_packet *packet, uint64_t now_ns)
+/* Returns whether the packet was of a conversation that its sender has. */
+static bool receive_of_conversation(struct server_conversations *conversations,
+				    const struct transport_datagram *datagram,
+				    const struct rpc_packet *packet, uint64_t now_ns)
 {
-	struct server_session *session = server_sessions_find(sessions, packet->to);
+	struct server_conversation *conversation =
+		server_conversations_find(conversations, packet->to);
 	uint64_t received;
 
-	if (session == NULL) {
-		server_sessions_refuse(datagram, packet, RPC_CLOSE_NO_SESSION);
+	if (conversation == NULL) {
+		server_conversations_refuse(datagram, packet, RPC_CLOSE_NO_CONVERSATION);
 		return false;
 	}
-	if (!datagram->transport->calls->is_source(session->route, datagram))
+	if (!datagram->transport->calls->is_source(conversation->route, datagram))
 		return false;
-	received = session->session.received;
-	receive_packet(sessions, session, packet, now_ns);
-	if (session->session.received != received)
-		server_sessions_confirm(sessions, session);
+	received = conversation->conversation.received;
+	receive_packet(conversations, conversation, packet, now_ns);
+	if (conversation->conversation.received != received)
+		server_conversations_confirm(conversations, conversation);
 	return true;
 }
 
-void server_sessions_receive(struct server_sessions *sessions,
-			     const struct transport_datagram *datagram, uint64_t now_ns)
+void server_conversations_receive(struct server_conversations *conversations,
+				  const struct transport_datagram *datagram, uint64_t now_ns)
 {
-	struct server_session *session;
+	struct server_conversation *conversation;
 	struct rpc_packet packet;
 	bool goes_on = true;
 	size_t at = 0;
 
 	if (datagram->bytes == NULL) {
-		session = datagram->route->user;
-		rpc_session_lose(&session->session);
-		server_sessions_enqueue(sessions, session);
+		conversation = datagram->route->user;
+		rpc_conversation_lose(&conversation->conversation);
+		server_conversations_enqueue(conversations, conversation);
 		return;
 	}
 	while (goes_on && rpc_packet_next(&packet, datagram->bytes, datagram->length, &at)) {
 		if (packet.kind == RPC_PACKET_OPEN)
-			receive_open(sessions, datagram, &packet, now_ns);
+			receive_open(conversations, datagram, &packet, now_ns);
 		else
-			goes_on = receive_of_session(sessions, datagram, &packet, now_ns);
+			goes_on = receive_of_conversation(conversations, datagram, &packet, now_ns);
 	}
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-int server_sessions_open(struct server_sessions *sessions, const struct rnic_rpc_options *options)
+int server_conversations_open(struct server_conversations *conversations,
+			      const struct rnic_rpc_options *options)
 {
-	sessions->options = options;
-	sessions->deadlines_memory = malloc(rpc_deadlines_memory_bytes(SERVER_SESSIONS_MAX));
-	if (sessions->deadlines_memory == NULL)
+	conversations->options = options;
+	conversations->deadlines_memory =
+		malloc(rpc_deadlines_memory_bytes(SERVER_CONVERSATIONS_MAX));
+	if (conversations->deadlines_memory == NULL)
 		return -ENOMEM;
-	rpc_deadlines_init(&sessions->deadlines, SERVER_SESSIONS_MAX, sessions->deadlines_memory);
+	rpc_deadlines_init(&conversations->deadlines, SERVER_CONVERSATIONS_MAX,
+			   conversations->deadlines_memory);
 	return 0;
 }
 
-void server_sessions_close(struct server_sessions *sessions, uint64_t now_ns)
+void server_conversations_close(struct server_conversations *conversations, uint64_t now_ns)
 {
-	for (uint32_t place = 0; place < SERVER_SESSIONS_MAX; place++)
-		if (sessions->places[place] != NULL)
-			end_session(sessions, sessions->places[place], now_ns);
-	while (sessions->queue_length > 0)
-		server_sessions_free(dequeue(sessions));
-	server_clients_close(&sessions->clients);
-	free(sessions->deadlines_memory);
+	for (uint32_t place = 0; place < SERVER_CONVERSATIONS_MAX; place++)
+		if (conversations->places[place] != NULL)
+			end_conversation(conversations, conversations->places[place], now_ns);
+	while (conversations->queue_length > 0)
+		server_conversations_free(dequeue(conversations));
+	server_clients_close(&conversations->clients);
+	free(conversations->deadlines_memory);
 }

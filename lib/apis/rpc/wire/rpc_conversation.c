@@ -9,7 +9,7 @@
 
 enum { SMALLEST_PAYLOAD = 64, SMALLEST_WINDOW = 4 };
 
-const struct rpc_session_config rpc_session_defaults = {
+const struct rpc_conversation_config rpc_conversation_defaults = {
 	.datagram_bytes = 1024,
 	.offer_bytes = 4096,
 	.window_packets = RPC_WINDOW_PACKETS,
@@ -21,7 +21,7 @@ const struct rpc_session_config rpc_session_defaults = {
 	.dead_ns = 5000 * MS,
 };
 
-/* The effect of a datagram on a session. */
+/* The effect of a datagram on a conversation. */
 enum action {
 	DROP,
 	ENTER,	       /* the server has answered: open */
@@ -33,13 +33,13 @@ enum action {
 	END,
 };
 
-static const enum action actions[RPC_SESSION_STATES][RPC_PACKET_KINDS] = {
-	[RPC_SESSION_OPENING] =
+static const enum action actions[RPC_CONVERSATION_STATES][RPC_PACKET_KINDS] = {
+	[RPC_CONVERSATION_OPENING] =
 		{
 			[RPC_PACKET_OPENED] = ENTER,
 			[RPC_PACKET_CLOSE] = END,
 		},
-	[RPC_SESSION_OPEN] =
+	[RPC_CONVERSATION_OPEN] =
 		{
 			[RPC_PACKET_OPEN] = REPEAT_OPENED,
 			[RPC_PACKET_OPENED] = CONFIRM,
@@ -51,12 +51,12 @@ static const enum action actions[RPC_SESSION_STATES][RPC_PACKET_KINDS] = {
 };
 
 static const int close_errors[] = {
-	[RPC_CLOSE_DONE] = -ESHUTDOWN,	     [RPC_CLOSE_NO_SESSION] = -ECONNRESET,
+	[RPC_CLOSE_DONE] = -ESHUTDOWN,	     [RPC_CLOSE_NO_CONVERSATION] = -ECONNRESET,
 	[RPC_CLOSE_PROTOCOL] = -EPROTO,	     [RPC_CLOSE_TOO_LARGE] = -EMSGSIZE,
 	[RPC_CLOSE_REFUSED] = -ECONNREFUSED,
 };
 
-int rpc_session_check_config(const struct rpc_session_config *config)
+int rpc_conversation_check_config(const struct rpc_conversation_config *config)
 {
 	uint32_t window = config->window_packets;
 
@@ -79,19 +79,19 @@ int rpc_session_check_config(const struct rpc_session_config *config)
 	return 0;
 }
 
-/* In a session of an agreed size, more fragments may be in flight. */
-static uint32_t large_window_packets(const struct rpc_session_config *config)
+/* In a conversation of an agreed size, more fragments may be in flight. */
+static uint32_t large_window_packets(const struct rpc_conversation_config *config)
 {
 	return config->window_packets * (RPC_LARGE_WINDOW_PACKETS / RPC_WINDOW_PACKETS);
 }
 
-static uint32_t largest_window_packets(const struct rpc_session_config *config)
+static uint32_t largest_window_packets(const struct rpc_conversation_config *config)
 {
 	return config->offer_bytes != 0 ? large_window_packets(config) : config->window_packets;
 }
 
 /* The largest fragment that this side may have to take. */
-static uint32_t largest_payload_bytes(const struct rpc_session_config *config)
+static uint32_t largest_payload_bytes(const struct rpc_conversation_config *config)
 {
 	const uint32_t datagram_bytes =
 		config->offer_bytes != 0 ? config->offer_bytes : config->datagram_bytes;
@@ -99,14 +99,16 @@ static uint32_t largest_payload_bytes(const struct rpc_session_config *config)
 	return datagram_bytes - RPC_HEADER_BYTES;
 }
 
-size_t rpc_session_memory_bytes(const struct rpc_session_config *config)
+size_t rpc_conversation_memory_bytes(const struct rpc_conversation_config *config)
 {
 	return rpc_receiver_memory_bytes(largest_window_packets(config),
 					 largest_payload_bytes(config), config->max_message_bytes);
 }
 
-static void rpc_session_begin(struct rpc_session *session, const struct rpc_session_config *config,
-			      const struct rpc_session_self *self, void *memory, uint64_t now_ns)
+static void rpc_conversation_begin(struct rpc_conversation *conversation,
+				   const struct rpc_conversation_config *config,
+				   const struct rpc_conversation_self *self, void *memory,
+				   uint64_t now_ns)
 {
 	struct rpc_sender_limits limits = {
 		.payload_bytes = config->datagram_bytes - RPC_HEADER_BYTES,
@@ -117,8 +119,8 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 		.rto_max_ns = config->rto_max_ns,
 	};
 
-	assert(rpc_session_check_config(config) == 0 && self->connection != 0);
-	*session = (struct rpc_session){
+	assert(rpc_conversation_check_config(config) == 0 && self->connection != 0);
+	*conversation = (struct rpc_conversation){
 		.config = *config,
 		.self = *self,
 		.datagram_bytes = config->datagram_bytes,
@@ -129,45 +131,48 @@ static void rpc_session_begin(struct rpc_session *session, const struct rpc_sess
 		.asked_ns = now_ns,
 		.unanswered_ns = RPC_NEVER,
 	};
-	rpc_sender_init(&session->sender, &limits, self->first_sequence);
-	rpc_receiver_init(&session->receiver, largest_window_packets(config),
+	rpc_sender_init(&conversation->sender, &limits, self->first_sequence);
+	rpc_receiver_init(&conversation->receiver, largest_window_packets(config),
 			  largest_payload_bytes(config), config->max_message_bytes, memory);
-	rpc_receiver_agree(&session->receiver, config->window_packets, limits.payload_bytes, 0);
+	rpc_receiver_agree(&conversation->receiver, config->window_packets, limits.payload_bytes,
+			   0);
 }
 
-void rpc_session_open(struct rpc_session *session, const struct rpc_session_config *config,
-		      const struct rpc_session_self *self, void *memory, uint64_t now_ns)
+void rpc_conversation_open(struct rpc_conversation *conversation,
+			   const struct rpc_conversation_config *config,
+			   const struct rpc_conversation_self *self, void *memory, uint64_t now_ns)
 {
-	rpc_session_begin(session, config, self, memory, now_ns);
-	session->is_client = true;
-	session->state = RPC_SESSION_OPENING;
+	rpc_conversation_begin(conversation, config, self, memory, now_ns);
+	conversation->is_client = true;
+	conversation->state = RPC_CONVERSATION_OPENING;
 }
 
 /* Uses datagrams of that size, which both sides take, and what comes with it; 0: there is none. */
-static void agree(struct rpc_session *session, uint32_t datagram_bytes)
+static void agree(struct rpc_conversation *conversation, uint32_t datagram_bytes)
 {
-	const uint32_t part_bytes = session->config.datagram_bytes - RPC_HEADER_BYTES;
+	const uint32_t part_bytes = conversation->config.datagram_bytes - RPC_HEADER_BYTES;
 	const uint32_t payload_bytes = datagram_bytes - RPC_HEADER_BYTES;
 
 	if (datagram_bytes == 0)
 		return;
-	session->datagram_bytes = datagram_bytes;
-	session->sender.limits.payload_bytes = payload_bytes;
-	session->sender.limits.part_bytes = part_bytes;
-	session->sender.limits.window_packets = RPC_LARGE_WINDOW_PACKETS;
-	session->sender.limits.asks = true;
-	rpc_receiver_agree(&session->receiver, large_window_packets(&session->config),
+	conversation->datagram_bytes = datagram_bytes;
+	conversation->sender.limits.payload_bytes = payload_bytes;
+	conversation->sender.limits.part_bytes = part_bytes;
+	conversation->sender.limits.window_packets = RPC_LARGE_WINDOW_PACKETS;
+	conversation->sender.limits.asks = true;
+	rpc_receiver_agree(&conversation->receiver, large_window_packets(&conversation->config),
 			   payload_bytes, part_bytes);
 }
 
-static void learn_peer(struct rpc_session *session, const struct rpc_packet *packet)
+static void learn_peer(struct rpc_conversation *conversation, const struct rpc_packet *packet)
 {
-	session->peer = packet->from;
-	memcpy(session->peer_identity, packet->payload, RPC_IDENTITY_BYTES);
-	rpc_receiver_start(&session->receiver, packet->sequence);
+	conversation->peer = packet->from;
+	memcpy(conversation->peer_identity, packet->payload, RPC_IDENTITY_BYTES);
+	rpc_receiver_start(&conversation->receiver, packet->sequence);
 }
 
-void rpc_session_lower_offer(struct rpc_session_config *config, const struct rpc_packet *open)
+void rpc_conversation_lower_offer(struct rpc_conversation_config *config,
+				  const struct rpc_packet *open)
 {
 	if (open->credit < config->datagram_bytes)
 		config->offer_bytes = 0;
@@ -175,184 +180,192 @@ void rpc_session_lower_offer(struct rpc_session_config *config, const struct rpc
 		config->offer_bytes = open->credit;
 }
 
-void rpc_session_accept(struct rpc_session *session, const struct rpc_session_config *config,
-			const struct rpc_session_self *self, const struct rpc_packet *open,
-			void *memory, uint64_t now_ns)
+void rpc_conversation_accept(struct rpc_conversation *conversation,
+			     const struct rpc_conversation_config *config,
+			     const struct rpc_conversation_self *self,
+			     const struct rpc_packet *open, void *memory, uint64_t now_ns)
 {
 	assert(open->kind == RPC_PACKET_OPEN);
-	rpc_session_begin(session, config, self, memory, now_ns);
-	session->state = RPC_SESSION_OPEN;
-	learn_peer(session, open);
-	rpc_session_lower_offer(&session->config, open);
-	agree(session, session->config.offer_bytes);
+	rpc_conversation_begin(conversation, config, self, memory, now_ns);
+	conversation->state = RPC_CONVERSATION_OPEN;
+	learn_peer(conversation, open);
+	rpc_conversation_lower_offer(&conversation->config, open);
+	agree(conversation, conversation->config.offer_bytes);
 }
 
-static void rpc_session_end(struct rpc_session *session, int error, uint16_t close)
+static void rpc_conversation_end(struct rpc_conversation *conversation, int error, uint16_t close)
 {
-	session->state = RPC_SESSION_CLOSED;
-	session->error = error;
-	session->owes_close = session->peer == 0 ? 0 : close;
+	conversation->state = RPC_CONVERSATION_CLOSED;
+	conversation->error = error;
+	conversation->owes_close = conversation->peer == 0 ? 0 : close;
 }
 
-static void end_by_peer(struct rpc_session *session, uint16_t code)
+static void end_by_peer(struct rpc_conversation *conversation, uint16_t code)
 {
 	size_t count = sizeof(close_errors) / sizeof(close_errors[0]);
 
-	session->is_closed_by_peer = true;
-	rpc_session_end(session, code > 0 && code < count ? close_errors[code] : -EPROTO, 0);
+	conversation->is_closed_by_peer = true;
+	rpc_conversation_end(conversation, code > 0 && code < count ? close_errors[code] : -EPROTO,
+			     0);
 }
 
-static bool check_sender(const struct rpc_session *session, const struct rpc_packet *packet)
+static bool check_sender(const struct rpc_conversation *conversation,
+			 const struct rpc_packet *packet)
 {
 	if (packet->kind == RPC_PACKET_OPEN)
-		return !session->is_client && packet->from == session->peer;
-	if (packet->to != session->self.connection)
+		return !conversation->is_client && packet->from == conversation->peer;
+	if (packet->to != conversation->self.connection)
 		return false;
-	if (packet->kind == RPC_PACKET_OPENED && !session->is_client)
+	if (packet->kind == RPC_PACKET_OPENED && !conversation->is_client)
 		return false;
 	if (packet->kind == RPC_PACKET_CLOSE && packet->from == 0)
-		return packet->code == RPC_CLOSE_NO_SESSION || packet->code == RPC_CLOSE_REFUSED;
-	return session->peer == 0 || packet->from == session->peer;
+		return packet->code == RPC_CLOSE_NO_CONVERSATION ||
+		       packet->code == RPC_CLOSE_REFUSED;
+	return conversation->peer == 0 || packet->from == conversation->peer;
 }
 
-static void accept_fragment(struct rpc_session *session, const struct rpc_packet *packet)
+static void accept_fragment(struct rpc_conversation *conversation, const struct rpc_packet *packet)
 {
-	const uint32_t expected = session->receiver.cumulative;
+	const uint32_t expected = conversation->receiver.cumulative;
 
-	if (rpc_receiver_accept(&session->receiver, packet) != 0)
-		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+	if (rpc_receiver_accept(&conversation->receiver, packet) != 0)
+		rpc_conversation_end(conversation, -EPROTO, RPC_CLOSE_PROTOCOL);
 	/* Without being asked, this side tells only of gaps, of their end, and of doubles. */
-	if (!session->sender.limits.asks || packet->code == RPC_DATA_ASKS ||
-	    packet->sequence != expected || session->receiver.cumulative - expected > 1)
-		session->owes_ack = true;
+	if (!conversation->sender.limits.asks || packet->code == RPC_DATA_ASKS ||
+	    packet->sequence != expected || conversation->receiver.cumulative - expected > 1)
+		conversation->owes_ack = true;
 }
 
-/* The server agrees on no less than every session has, and on no more than was offered. */
-static bool is_agreement_good(const struct rpc_session *session, uint32_t datagram_bytes)
+/* The server agrees on no less than every conversation has, and on no more than was offered. */
+static bool is_agreement_good(const struct rpc_conversation *conversation, uint32_t datagram_bytes)
 {
-	return datagram_bytes == 0 || (datagram_bytes >= session->config.datagram_bytes &&
-				       datagram_bytes <= session->config.offer_bytes);
+	return datagram_bytes == 0 || (datagram_bytes >= conversation->config.datagram_bytes &&
+				       datagram_bytes <= conversation->config.offer_bytes);
 }
 
-static void enter(struct rpc_session *session, const struct rpc_packet *opened)
+static void enter(struct rpc_conversation *conversation, const struct rpc_packet *opened)
 {
-	learn_peer(session, opened);
-	session->owes_opening = false;
-	session->open_timer_ns = RPC_NEVER;
-	if (!is_agreement_good(session, opened->total)) {
-		rpc_session_end(session, -EPROTO, RPC_CLOSE_PROTOCOL);
+	learn_peer(conversation, opened);
+	conversation->owes_opening = false;
+	conversation->open_timer_ns = RPC_NEVER;
+	if (!is_agreement_good(conversation, opened->total)) {
+		rpc_conversation_end(conversation, -EPROTO, RPC_CLOSE_PROTOCOL);
 		return;
 	}
-	agree(session, opened->total);
-	session->state = RPC_SESSION_OPEN;
-	session->owes_ack = true;
+	agree(conversation, opened->total);
+	conversation->state = RPC_CONVERSATION_OPEN;
+	conversation->owes_ack = true;
 }
 
-static void act(struct rpc_session *session, enum action action, const struct rpc_packet *packet)
+static void act(struct rpc_conversation *conversation, enum action action,
+		const struct rpc_packet *packet)
 {
 	switch (action) {
 	case DROP:
 	case NOTE:
 		break;
 	case ENTER:
-		enter(session, packet);
+		enter(conversation, packet);
 		break;
 	case REPEAT_OPENED:
-		session->owes_opening = true;
+		conversation->owes_opening = true;
 		break;
 	case ACCEPT:
-		accept_fragment(session, packet);
+		accept_fragment(conversation, packet);
 		break;
 	case CONFIRM:
 	case ANSWER:
-		session->owes_ack = true;
+		conversation->owes_ack = true;
 		break;
 	case END:
-		end_by_peer(session, packet->code);
+		end_by_peer(conversation, packet->code);
 		break;
 	}
 }
 
-void rpc_session_receive(struct rpc_session *session, const struct rpc_packet *packet,
-			 uint64_t now_ns)
+void rpc_conversation_receive(struct rpc_conversation *conversation,
+			      const struct rpc_packet *packet, uint64_t now_ns)
 {
-	enum action action = actions[session->state][packet->kind];
+	enum action action = actions[conversation->state][packet->kind];
 
-	if (action == DROP || !check_sender(session, packet)) {
-		session->refused++;
+	if (action == DROP || !check_sender(conversation, packet)) {
+		conversation->refused++;
 		return;
 	}
 	if (packet->kind != RPC_PACKET_OPEN && packet->kind != RPC_PACKET_CLOSE &&
-	    !rpc_sender_acknowledge(&session->sender, packet, now_ns)) {
-		session->refused++;
+	    !rpc_sender_acknowledge(&conversation->sender, packet, now_ns)) {
+		conversation->refused++;
 		return;
 	}
-	session->received++;
-	session->heard_ns = now_ns;
-	session->unanswered_ns = RPC_NEVER;
-	act(session, action, packet);
+	conversation->received++;
+	conversation->heard_ns = now_ns;
+	conversation->unanswered_ns = RPC_NEVER;
+	act(conversation, action, packet);
 }
 
 /* OPEN has the offer of this side, and OPENED what both sides have agreed on. */
-static void choose_opening(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
+static void choose_opening(struct rpc_conversation *conversation, struct rpc_packet *packet,
+			   uint64_t now_ns)
 {
-	packet->kind = session->is_client ? RPC_PACKET_OPEN : RPC_PACKET_OPENED;
-	packet->sequence = session->self.first_sequence;
-	packet->payload = session->self.identity;
+	packet->kind = conversation->is_client ? RPC_PACKET_OPEN : RPC_PACKET_OPENED;
+	packet->sequence = conversation->self.first_sequence;
+	packet->payload = conversation->self.identity;
 	packet->payload_bytes = RPC_IDENTITY_BYTES;
-	session->owes_opening = false;
-	if (session->is_client) {
-		packet->credit = session->config.offer_bytes;
-		session->open_timer_ns = now_ns + session->open_interval_ns;
-	} else if (session->sender.limits.asks) {
-		packet->total = session->datagram_bytes;
+	conversation->owes_opening = false;
+	if (conversation->is_client) {
+		packet->credit = conversation->config.offer_bytes;
+		conversation->open_timer_ns = now_ns + conversation->open_interval_ns;
+	} else if (conversation->sender.limits.asks) {
+		packet->total = conversation->datagram_bytes;
 	}
 }
 
-static bool wants_ack(const struct rpc_session *session)
+static bool wants_ack(const struct rpc_conversation *conversation)
 {
-	return session->state == RPC_SESSION_OPEN &&
-	       (session->owes_ack || rpc_receiver_has_news(&session->receiver));
+	return conversation->state == RPC_CONVERSATION_OPEN &&
+	       (conversation->owes_ack || rpc_receiver_has_news(&conversation->receiver));
 }
 
-void rpc_session_hold_ack(struct rpc_session *session, uint64_t until_ns)
+void rpc_conversation_hold_ack(struct rpc_conversation *conversation, uint64_t until_ns)
 {
-	session->ack_waits_until_ns = until_ns;
+	conversation->ack_waits_until_ns = until_ns;
 }
 
 /* Chooses the kind of the due datagram and sets the fields that only this kind has. */
-static bool choose(struct rpc_session *session, struct rpc_packet *packet, uint64_t now_ns)
+static bool choose(struct rpc_conversation *conversation, struct rpc_packet *packet,
+		   uint64_t now_ns)
 {
-	if (session->owes_close != 0) {
+	if (conversation->owes_close != 0) {
 		packet->kind = RPC_PACKET_CLOSE;
-		packet->code = session->owes_close;
-		session->owes_close = 0;
+		packet->code = conversation->owes_close;
+		conversation->owes_close = 0;
 		return true;
 	}
-	if (session->state == RPC_SESSION_CLOSED)
+	if (conversation->state == RPC_CONVERSATION_CLOSED)
 		return false;
-	if (session->owes_opening) {
-		choose_opening(session, packet, now_ns);
+	if (conversation->owes_opening) {
+		choose_opening(conversation, packet, now_ns);
 		return true;
 	}
-	if (session->state != RPC_SESSION_OPEN)
+	if (conversation->state != RPC_CONVERSATION_OPEN)
 		return false;
-	if (rpc_sender_transmit(&session->sender, packet,
-				session->datagram_bytes - RPC_HEADER_BYTES, now_ns))
+	if (rpc_sender_transmit(&conversation->sender, packet,
+				conversation->datagram_bytes - RPC_HEADER_BYTES, now_ns))
 		return true;
-	if (session->owes_ping) {
+	if (conversation->owes_ping) {
 		packet->kind = RPC_PACKET_PING;
-		session->owes_ping = false;
+		conversation->owes_ping = false;
 		return true;
 	}
 	packet->kind = RPC_PACKET_ACK;
-	return wants_ack(session) && now_ns >= session->ack_waits_until_ns;
+	return wants_ack(conversation) && now_ns >= conversation->ack_waits_until_ns;
 }
 
 /* Whether the packet, the last one that was written, wants to be looked at soon. */
-static bool is_packet_urgent(const struct rpc_session *session, const struct rpc_packet *packet)
+static bool is_packet_urgent(const struct rpc_conversation *conversation,
+			     const struct rpc_packet *packet)
 {
-	return packet->kind != RPC_PACKET_DATA || !session->sender.limits.asks ||
+	return packet->kind != RPC_PACKET_DATA || !conversation->sender.limits.asks ||
 	       packet->code == RPC_DATA_ASKS;
 }
 
@@ -360,161 +373,165 @@ static bool is_packet_urgent(const struct rpc_session *session, const struct rpc
  * Writes more DATA behind the first packet of the datagram, which ends at `bytes`: a datagram costs
  * more than its bytes. The datagram stays of a size that every network carries. Returns its bytes.
  */
-static uint32_t add_fragments(struct rpc_session *session, const struct rpc_packet *first,
+static uint32_t add_fragments(struct rpc_conversation *conversation, const struct rpc_packet *first,
 			      uint8_t *datagram, uint32_t bytes, uint64_t now_ns)
 {
-	const uint32_t room = session->config.datagram_bytes;
+	const uint32_t room = conversation->config.datagram_bytes;
 
 	while (room > bytes + RPC_HEADER_BYTES) {
 		struct rpc_packet packet = *first;
 
 		packet.code = 0;
-		if (!rpc_sender_transmit(&session->sender, &packet, room - bytes - RPC_HEADER_BYTES,
-					 now_ns))
+		if (!rpc_sender_transmit(&conversation->sender, &packet,
+					 room - bytes - RPC_HEADER_BYTES, now_ns))
 			break;
-		session->is_urgent |= is_packet_urgent(session, &packet);
+		conversation->is_urgent |= is_packet_urgent(conversation, &packet);
 		bytes += (uint32_t)rpc_packet_encode(&packet, datagram + bytes, room - bytes);
 	}
 	return bytes;
 }
 
-uint32_t rpc_session_transmit(struct rpc_session *session, void *datagram, uint64_t now_ns)
+uint32_t rpc_conversation_transmit(struct rpc_conversation *conversation, void *datagram,
+				   uint64_t now_ns)
 {
-	struct rpc_packet packet = {.to = session->peer, .from = session->self.connection};
+	struct rpc_packet packet = {.to = conversation->peer,
+				    .from = conversation->self.connection};
 	int bytes;
 
-	if (!choose(session, &packet, now_ns))
+	if (!choose(conversation, &packet, now_ns))
 		return 0;
-	if (session->peer != 0)
-		rpc_receiver_report(&session->receiver, &packet);
-	session->owes_ack = false;
+	if (conversation->peer != 0)
+		rpc_receiver_report(&conversation->receiver, &packet);
+	conversation->owes_ack = false;
 	if ((packet.kind == RPC_PACKET_DATA || packet.kind == RPC_PACKET_PING) &&
-	    session->unanswered_ns == RPC_NEVER)
-		session->unanswered_ns = now_ns;
-	session->is_urgent = is_packet_urgent(session, &packet);
-	bytes = rpc_packet_encode(&packet, datagram, session->datagram_bytes);
+	    conversation->unanswered_ns == RPC_NEVER)
+		conversation->unanswered_ns = now_ns;
+	conversation->is_urgent = is_packet_urgent(conversation, &packet);
+	bytes = rpc_packet_encode(&packet, datagram, conversation->datagram_bytes);
 	assert(bytes > 0);
-	if (packet.kind != RPC_PACKET_DATA || !session->sender.limits.asks)
+	if (packet.kind != RPC_PACKET_DATA || !conversation->sender.limits.asks)
 		return (uint32_t)bytes;
-	return add_fragments(session, &packet, datagram, (uint32_t)bytes, now_ns);
+	return add_fragments(conversation, &packet, datagram, (uint32_t)bytes, now_ns);
 }
 
 /* The time to ask the peer whether it is there, or whether it has credit again. */
-static uint64_t ask_ns(const struct rpc_session *session)
+static uint64_t ask_ns(const struct rpc_conversation *conversation)
 {
-	uint64_t since =
-		session->heard_ns > session->asked_ns ? session->heard_ns : session->asked_ns;
+	uint64_t since = conversation->heard_ns > conversation->asked_ns ? conversation->heard_ns
+									 : conversation->asked_ns;
 
-	if (session->state != RPC_SESSION_OPEN)
+	if (conversation->state != RPC_CONVERSATION_OPEN)
 		return RPC_NEVER;
-	if (rpc_sender_is_blocked(&session->sender))
-		return since + session->sender.rto_ns;
-	return since + session->config.keepalive_ns;
+	if (rpc_sender_is_blocked(&conversation->sender))
+		return since + conversation->sender.rto_ns;
+	return since + conversation->config.keepalive_ns;
 }
 
-/* The time to end a session whose oldest fragment does not arrive. */
-static uint64_t stuck_ns(const struct rpc_session *session)
+/* The time to end a conversation whose oldest fragment does not arrive. */
+static uint64_t stuck_ns(const struct rpc_conversation *conversation)
 {
-	return session->sender.stuck_ns == RPC_NEVER
+	return conversation->sender.stuck_ns == RPC_NEVER
 		       ? RPC_NEVER
-		       : session->sender.stuck_ns + session->config.dead_ns;
+		       : conversation->sender.stuck_ns + conversation->config.dead_ns;
 }
 
-uint64_t rpc_session_next_deadline_ns(const struct rpc_session *session)
+uint64_t rpc_conversation_next_deadline_ns(const struct rpc_conversation *conversation)
 {
-	uint64_t deadline = session->heard_ns + session->config.dead_ns;
+	uint64_t deadline = conversation->heard_ns + conversation->config.dead_ns;
 
-	if (session->state == RPC_SESSION_CLOSED)
+	if (conversation->state == RPC_CONVERSATION_CLOSED)
 		return RPC_NEVER;
-	if (stuck_ns(session) < deadline)
-		deadline = stuck_ns(session);
-	if (session->open_timer_ns < deadline)
-		deadline = session->open_timer_ns;
-	if (session->sender.timer_ns < deadline)
-		deadline = session->sender.timer_ns;
-	if (ask_ns(session) < deadline)
-		deadline = ask_ns(session);
-	if (wants_ack(session) && session->ack_waits_until_ns != 0 &&
-	    session->ack_waits_until_ns < deadline)
-		deadline = session->ack_waits_until_ns;
+	if (stuck_ns(conversation) < deadline)
+		deadline = stuck_ns(conversation);
+	if (conversation->open_timer_ns < deadline)
+		deadline = conversation->open_timer_ns;
+	if (conversation->sender.timer_ns < deadline)
+		deadline = conversation->sender.timer_ns;
+	if (ask_ns(conversation) < deadline)
+		deadline = ask_ns(conversation);
+	if (wants_ack(conversation) && conversation->ack_waits_until_ns != 0 &&
+	    conversation->ack_waits_until_ns < deadline)
+		deadline = conversation->ack_waits_until_ns;
 	return deadline;
 }
 
-void rpc_session_tick(struct rpc_session *session, uint64_t now_ns)
+void rpc_conversation_tick(struct rpc_conversation *conversation, uint64_t now_ns)
 {
-	if (session->state == RPC_SESSION_CLOSED)
+	if (conversation->state == RPC_CONVERSATION_CLOSED)
 		return;
-	if (now_ns >= session->heard_ns + session->config.dead_ns) {
-		rpc_session_end(session, -ETIMEDOUT, RPC_CLOSE_DONE);
-		return;
-	}
-	if (now_ns >= stuck_ns(session)) {
-		rpc_session_end(session, -EHOSTUNREACH, RPC_CLOSE_DONE);
+	if (now_ns >= conversation->heard_ns + conversation->config.dead_ns) {
+		rpc_conversation_end(conversation, -ETIMEDOUT, RPC_CLOSE_DONE);
 		return;
 	}
-	if (now_ns >= session->open_timer_ns) {
-		session->owes_opening = true;
-		session->open_timer_ns = RPC_NEVER;
-		session->open_interval_ns *= 2;
-		if (session->open_interval_ns > session->config.rto_max_ns)
-			session->open_interval_ns = session->config.rto_max_ns;
+	if (now_ns >= stuck_ns(conversation)) {
+		rpc_conversation_end(conversation, -EHOSTUNREACH, RPC_CLOSE_DONE);
+		return;
 	}
-	if (now_ns >= session->ack_waits_until_ns)
-		session->ack_waits_until_ns = 0;
-	if (now_ns >= ask_ns(session)) {
-		session->owes_ping = true;
-		session->asked_ns = now_ns;
+	if (now_ns >= conversation->open_timer_ns) {
+		conversation->owes_opening = true;
+		conversation->open_timer_ns = RPC_NEVER;
+		conversation->open_interval_ns *= 2;
+		if (conversation->open_interval_ns > conversation->config.rto_max_ns)
+			conversation->open_interval_ns = conversation->config.rto_max_ns;
 	}
-	rpc_sender_tick(&session->sender, now_ns);
+	if (now_ns >= conversation->ack_waits_until_ns)
+		conversation->ack_waits_until_ns = 0;
+	if (now_ns >= ask_ns(conversation)) {
+		conversation->owes_ping = true;
+		conversation->asked_ns = now_ns;
+	}
+	rpc_sender_tick(&conversation->sender, now_ns);
 }
 
-int rpc_session_send(struct rpc_session *session, struct rpc_outgoing *message)
+int rpc_conversation_send(struct rpc_conversation *conversation, struct rpc_outgoing *message)
 {
-	if (session->state == RPC_SESSION_CLOSED)
+	if (conversation->state == RPC_CONVERSATION_CLOSED)
 		return -ECONNRESET;
 	if (message->length == 0 || message->length > RPC_MESSAGE_LIMIT_BYTES)
 		return -EMSGSIZE;
-	rpc_sender_push(&session->sender, message);
+	rpc_sender_push(&conversation->sender, message);
 	return 0;
 }
 
-struct rpc_outgoing *rpc_session_take_released(struct rpc_session *session)
+struct rpc_outgoing *rpc_conversation_take_released(struct rpc_conversation *conversation)
 {
-	return rpc_sender_take_released(&session->sender, session->state == RPC_SESSION_CLOSED);
+	return rpc_sender_take_released(&conversation->sender,
+					conversation->state == RPC_CONVERSATION_CLOSED);
 }
 
-bool rpc_session_take(struct rpc_session *session, const uint8_t **bytes, uint32_t *length)
+bool rpc_conversation_take(struct rpc_conversation *conversation, const uint8_t **bytes,
+			   uint32_t *length)
 {
 	int taken;
 
-	if (session->peer == 0)
+	if (conversation->peer == 0)
 		return false;
-	taken = rpc_receiver_take(&session->receiver, bytes, length);
-	if (taken < 0 && session->state != RPC_SESSION_CLOSED)
-		rpc_session_end(session, taken,
-				taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
+	taken = rpc_receiver_take(&conversation->receiver, bytes, length);
+	if (taken < 0 && conversation->state != RPC_CONVERSATION_CLOSED)
+		rpc_conversation_end(conversation, taken,
+				     taken == -EMSGSIZE ? RPC_CLOSE_TOO_LARGE : RPC_CLOSE_PROTOCOL);
 	return taken > 0;
 }
 
-void rpc_session_close(struct rpc_session *session)
+void rpc_conversation_close(struct rpc_conversation *conversation)
 {
-	if (session->state != RPC_SESSION_CLOSED)
-		rpc_session_end(session, -ESHUTDOWN, RPC_CLOSE_DONE);
+	if (conversation->state != RPC_CONVERSATION_CLOSED)
+		rpc_conversation_end(conversation, -ESHUTDOWN, RPC_CLOSE_DONE);
 }
 
-void rpc_session_lose(struct rpc_session *session)
+void rpc_conversation_lose(struct rpc_conversation *conversation)
 {
-	if (session->state != RPC_SESSION_CLOSED)
-		rpc_session_end(session, -ECONNRESET, 0);
+	if (conversation->state != RPC_CONVERSATION_CLOSED)
+		rpc_conversation_end(conversation, -ECONNRESET, 0);
 }
 
-const char *rpc_session_end_text(const struct rpc_session *session)
+const char *rpc_conversation_end_text(const struct rpc_conversation *conversation)
 {
-	const bool is_server = session->is_client; /* the peer */
+	const bool is_server = conversation->is_client; /* the peer */
 
-	switch (session->error) {
+	switch (conversation->error) {
 	case -ESHUTDOWN:
-		if (!session->is_closed_by_peer)
+		if (!conversation->is_closed_by_peer)
 			return "this side closed it";
 		return is_server ? "the server closed it" : "the client closed it";
 	case -ETIMEDOUT:
@@ -523,12 +540,12 @@ const char *rpc_session_end_text(const struct rpc_session *session)
 		return is_server ? "datagrams no longer reach the server"
 				 : "datagrams no longer reach the client";
 	case -ECONNRESET:
-		if (session->is_closed_by_peer)
+		if (conversation->is_closed_by_peer)
 			return is_server ? "the server does not know it, and may be a new one"
 					 : "the client does not know it";
 		return "the connection is lost";
 	case -ECONNREFUSED:
-		return "the server takes no more sessions";
+		return "the server takes no more conversations";
 	case -EMSGSIZE:
 		return "a message was too large";
 	default:
@@ -536,8 +553,8 @@ const char *rpc_session_end_text(const struct rpc_session *session)
 	}
 }
 
-uint32_t rpc_session_refuse(const struct rpc_packet *packet, enum rpc_close code, void *datagram,
-			    size_t room)
+uint32_t rpc_conversation_refuse(const struct rpc_packet *packet, enum rpc_close code,
+				 void *datagram, size_t room)
 {
 	struct rpc_packet answer = {
 		.kind = RPC_PACKET_CLOSE, .to = packet->from, .code = (uint16_t)code};

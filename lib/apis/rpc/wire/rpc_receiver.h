@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiving half of an RPC session: puts fragments into order, drops duplicates, and joins
+ * The receiving half of an RPC conversation: puts fragments into order, drops duplicates, and joins
  * fragments into messages.
  *
  * A fragment comes whole, or in parts where large datagrams do not arrive. Fragments begin at

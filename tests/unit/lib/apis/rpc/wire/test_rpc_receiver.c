@@ -28,7 +28,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Fragment number `number` of the session: 4 bytes of a message. */
+/* Fragment number `number` of the conversation: 4 bytes of a message. */
 static struct rpc_packet fragment(uint32_t number, uint32_t offset, uint32_t total)
 {
 	return (struct rpc_packet){
