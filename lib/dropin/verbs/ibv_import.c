@@ -60,8 +60,10 @@ static struct ibv_context *import_from_another(int cmd_fd)
 	return context;
 }
 
-/* On success cmd_fd belongs to the context. A descriptor that names no opened device gets
- * EOPNOTSUPP. */
+/*
+ * On success cmd_fd belongs to the context. A descriptor that names no opened device gets
+ * EOPNOTSUPP.
+ */
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	struct rnic_verbs_opened *opened;

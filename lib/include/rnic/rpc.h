@@ -10,10 +10,10 @@
  * tools/examples/rpc_echo.c is a server and a client.
  *
  * Messages travel in a conversation, which repairs loss, doubling and order. The conversation uses
- *datagrams of a UD queue pair, or a connection of RC queue pairs. Requests and answers beyond 128
- *KiB, and streams, travel in parts: the receiving side grants parts as it has room. On a connection
- *the sender writes these into the receiver's memory by RDMA; on datagrams they travel like
- *everything else.
+ * datagrams of a UD queue pair, or a connection of RC queue pairs. Requests and answers beyond
+ * 128 KiB, and streams, travel in parts: the receiving side grants parts as it has room. On a
+ * connection the sender writes these into the receiver's memory by RDMA; on datagrams they travel
+ * like everything else.
  *
  * A call executes at most once, also when its answer is lost and when client and server lose and
  * find each other again; enum rnic_rpc_status says what each error means for that. Every call ends:

@@ -4,10 +4,10 @@
  *
  *   proof  with the secret, over a label, the server's nonce and the client's HELLO (which has a
  *          nonce and the queue pair, so that the proof is useless for any other connection)
- *   key    of the connection, likewise with another label (or random, and sent where nobody
- * listens) seal   with the key, over each request and each result as they lie in memory: the server
- * does not run code that somebody else wrote into the region, and the client does not believe a
- * result that is not the server's
+ *   key    of the connection, likewise with another label (or random and sent where nobody listens)
+ *   seal   with the key, over each request and each result as they lie in memory: the server does
+ *          not run code that somebody else wrote into the region, and the client does not believe
+ *          a result that is not the server's
  */
 #ifndef TOOLS_LAB_LAMBDA_LAMBDA_SEAL_H
 #define TOOLS_LAB_LAMBDA_LAMBDA_SEAL_H

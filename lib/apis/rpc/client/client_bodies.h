@@ -18,8 +18,7 @@ struct client_body {
 	bool is_receiving;
 	struct bulk_in in;
 	uint8_t *bytes; /* of the answer; NULL: a stream's chunks go to the caller */
-	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the conversation has it already
-			 */
+	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the conversation has it */
 	uint64_t total;
 	uint64_t received;
 };
@@ -31,8 +30,10 @@ struct client_body {
 int client_body_expect(struct client_body *body, struct client_link *link, uint64_t call,
 		       uint64_t total);
 
-/* Takes a GRANT for the request. -EPROTO: end the conversation. Other errors: the call cannot go
- * on. */
+/*
+ * Takes a GRANT for the request. -EPROTO: end the conversation. Other errors: the call cannot go
+ * on.
+ */
 int client_body_take_grant(struct client_body *body, struct client_link *link,
 			   const struct rpc_frame *frame);
 

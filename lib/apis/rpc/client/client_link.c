@@ -235,8 +235,10 @@ static int client_link_handle_event(struct client_link *link, const struct rnic_
 	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
 }
 
-/* A server that is not the conversation's any more does not know the conversation: the next search
- * is due. */
+/*
+ * A server that is not the conversation's any more does not know the conversation: the next search
+ * is due.
+ */
 static void client_link_take_probe(struct client_link *link, const struct rnic_cm_event *event)
 {
 	if (client_probe_handle(&link->probe, link->route, event) != PROBE_OTHER_SERVER)

@@ -48,8 +48,8 @@ struct client_link {
 	uint64_t begin_ns;	       /* in IDLE: not before */
 	bool is_replaced;	/* another server has taken the place of the conversation's */
 	uint32_t refused_count; /* addresses in a row where nobody listens */
-	uint64_t search_ns; /* begin of the time without a conversation; RPC_NEVER: there is one, or
-			       none is wanted */
+	/* Begin of the time without a conversation; RPC_NEVER: there is one, or none is wanted. */
+	uint64_t search_ns;
 	uint8_t identity[RPC_IDENTITY_BYTES];
 	struct rpc_conversation conversation; /* in CONVERSATION */
 	void *conversation_memory;

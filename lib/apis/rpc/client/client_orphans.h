@@ -36,8 +36,10 @@ bool client_orphans_add(struct client_orphans *orphans, uint64_t call, const str
 /* Takes a CHUNK for a call that has ended. */
 void client_orphans_note_unclaimed(struct client_orphans *orphans, const struct rpc_frame *frame);
 
-/* Whether the server keeps memory too long: only the end of the conversation brings the memory
- * back. */
+/*
+ * Whether the server keeps memory too long: only the end of the conversation brings the memory
+ * back.
+ */
 bool client_orphans_are_kept(const struct client_orphans *orphans, uint64_t now_ns);
 
 /*

@@ -92,8 +92,10 @@ void server_clients_forget_unconfirmed(struct server_clients *clients,
 	}
 }
 
-/* Forgets the client without a conversation that was seen longest ago; false: all have
- * conversations. */
+/*
+ * Forgets the client without a conversation that was seen longest ago; false: all have
+ * conversations.
+ */
 static bool server_clients_forget_oldest(struct server_clients *clients)
 {
 	uint32_t oldest = SERVER_CLIENTS_MAX;

@@ -150,8 +150,7 @@ static enum sent transmit(struct server_conversation *conversation, uint64_t now
 	return SENT_QUANTUM;
 }
 
-/* --- conversations
- * --------------------------------------------------------------------------------- */
+/* --- conversations ---------------------------------------------------------------------------- */
 
 struct server_conversation *server_conversations_find(struct server_conversations *conversations,
 						      uint32_t connection)

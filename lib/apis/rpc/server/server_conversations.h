@@ -53,12 +53,11 @@ struct server_conversations {
 	struct server_conversation *first; /* of the queue */
 	struct server_conversation *last;
 	uint32_t queue_length;
-	uint32_t
-		unconfirmed[SERVER_UNCONFIRMED_MAX]; /* connections of the latest, some confirmed */
+	/* Connections of the latest, some confirmed. */
+	uint32_t unconfirmed[SERVER_UNCONFIRMED_MAX];
 	uint32_t unconfirmed_next;
-	bool is_starved; /* a conversation found no room to send in this turn: completions will make
-			  * some
-			  */
+	/* A conversation found no room to send in this turn: completions will make some. */
+	bool is_starved;
 };
 
 /* `options` are the owner's. -ENOMEM. */

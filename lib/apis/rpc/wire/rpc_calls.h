@@ -75,8 +75,10 @@ void rpc_calls_conversation_opened(struct rpc_calls *calls,
  */
 void rpc_calls_conversation_lost(struct rpc_calls *calls);
 
-/* Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no conversation will
- * follow. */
+/*
+ * Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no conversation will
+ * follow.
+ */
 void rpc_calls_give_up(struct rpc_calls *calls);
 
 /* The same for the calls that do not wait for a server: nobody listens there now. */

@@ -185,8 +185,10 @@ void rpc_conversation_lose(struct rpc_conversation *conversation);
 /* Why the conversation has ended, a part of a sentence. A close by either side is no error. */
 const char *rpc_conversation_end_text(const struct rpc_conversation *conversation);
 
-/* Makes the answer to a datagram for an unknown conversation; returns its length, or 0: none is
- * due. */
+/*
+ * Makes the answer to a datagram for an unknown conversation; returns its length, or 0: none is
+ * due.
+ */
 uint32_t rpc_conversation_refuse(const struct rpc_packet *packet, enum rpc_close code,
 				 void *datagram, size_t room);
 

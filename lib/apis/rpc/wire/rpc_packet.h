@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The packet of an RPC conversation: a fixed header of 48 bytes, big-endian, and a payload. Every
- *packet of any kind acknowledges. A datagram holds one packet, or several of DATA (below).
+ * packet of any kind acknowledges. A datagram holds one packet, or several of DATA (below).
  *
  *	0  magic 0x5250       2  version        3  kind
  *	4  to (connection)    8  from (connection)
@@ -10,10 +10,10 @@
  *	44 payload bytes      46 code
  *
  * Datagrams have at most 1,024 bytes (rpc_conversation_defaults), unless both sides agree on a
- *size. OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the
- *client offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the
- *offer; 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at
- *no offer. In a conversation of an agreed size
+ * size. OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the
+ * client offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the
+ * offer; 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at
+ * no offer. In a conversation of an agreed size
  * - the credit may be 256 fragments ahead, of which `selective` can report 64;
  * - all fragments of a message but the last fill a datagram;
  * - a fragment may come in parts, where large datagrams do not arrive: DATA with the sequence of

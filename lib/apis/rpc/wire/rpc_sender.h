@@ -25,8 +25,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number that `selective` can report; and the most in flight in a conversation of an agreed
- * size. */
+/*
+ * The number that `selective` can report; and the most in flight in a conversation of an agreed
+ * size.
+ */
 #define RPC_WINDOW_PACKETS	 64u
 #define RPC_LARGE_WINDOW_PACKETS 256u
 
