@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as datagrams of an RPC session, each after two bytes with its length, and the calls
- * that the session reads from them. A datagram that decodes is encoded to the same bytes again.
+ * Any bytes as datagrams of an RPC conversation, each after two bytes with its length, and the
+ * calls that the conversation reads from them. A datagram that decodes is encoded to the same bytes
+ * again.
  */
 #include "lib/apis/rpc/wire/rpc_bulk.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 #include "lib/apis/rpc/wire/rpc_frame.h"
-#include "lib/apis/rpc/wire/rpc_session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct rpc_session_self self = {.connection = 1, .first_sequence = 1};
-static struct rpc_session session;
+static const struct rpc_conversation_self self = {.connection = 1, .first_sequence = 1};
+static struct rpc_conversation conversation;
 static uint64_t now_ns;
 
 static void require(bool condition)
@@ -63,17 +64,18 @@ static void push(struct rpc_packet *packet, void *memory)
 	const uint8_t *bytes;
 	uint32_t length, count = 0;
 
-	if (session.config.dead_ns == 0 && packet->kind == RPC_PACKET_OPEN)
-		rpc_session_accept(&session, &rpc_session_defaults, &self, packet, memory, now_ns);
-	if (session.config.dead_ns == 0)
+	if (conversation.config.dead_ns == 0 && packet->kind == RPC_PACKET_OPEN)
+		rpc_conversation_accept(&conversation, &rpc_conversation_defaults, &self, packet,
+					memory, now_ns);
+	if (conversation.config.dead_ns == 0)
 		return;
-	rpc_session_receive(&session, packet, now_ns);
-	while (rpc_session_take(&session, &bytes, &length))
+	rpc_conversation_receive(&conversation, packet, now_ns);
+	while (rpc_conversation_take(&conversation, &bytes, &length))
 		check_frame(bytes, length);
-	while (rpc_session_transmit(&session, answer, now_ns) > 0)
+	while (rpc_conversation_transmit(&conversation, answer, now_ns) > 0)
 		require(++count < 4 * RPC_WINDOW_PACKETS);
 	now_ns += 1000000;
-	rpc_session_tick(&session, now_ns);
+	rpc_conversation_tick(&conversation, now_ns);
 }
 
 /* Every packet of the datagram that the decoder takes encodes to the same bytes. */
@@ -98,9 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static void *memory;
 
 	if (memory == NULL)
-		memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
+		memory = malloc(rpc_conversation_memory_bytes(&rpc_conversation_defaults));
 	require(memory != NULL);
-	memset(&session, 0, sizeof(session));
+	memset(&conversation, 0, sizeof(conversation));
 	now_ns = 1;
 	while (size > 2) {
 		size_t bytes = (size_t)data[0] << 8 | data[1];

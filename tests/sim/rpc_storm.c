@@ -21,7 +21,7 @@ static struct {
 	uint64_t large; /* of these, calls that did not fit a message, or were a stream */
 	uint64_t datagrams;
 	uint64_t too_large;
-	uint64_t sessions;
+	uint64_t conversations;
 } totals;
 
 static uint32_t below(struct rpc_world *world, uint32_t bound)
@@ -102,7 +102,7 @@ static void add_totals(const struct rpc_world *world)
 	totals.calls += world->calls.next - 1;
 	totals.datagrams += world->datagrams;
 	totals.too_large += world->too_large;
-	totals.sessions += world->sessions;
+	totals.conversations += world->conversations;
 	for (uint64_t id = 1; id < world->calls.next; id++) {
 		const struct rpc_world_plan *plan = &world->plans[id];
 		bool is_large = plan->request_bytes > RPC_WORLD_MESSAGE_BYTES;
@@ -160,9 +160,9 @@ static const char *run(uint64_t seed, FILE *trace)
 static void print_totals(void)
 {
 	printf("%" PRIu64 " calls (%" PRIu64 " answered, %" PRIu64 " of them large), %" PRIu64
-	       " datagrams (%" PRIu64 " too large for the path), %" PRIu64 " ends of sessions",
+	       " datagrams (%" PRIu64 " too large for the path), %" PRIu64 " ends of conversations",
 	       totals.calls, totals.answered, totals.large, totals.datagrams, totals.too_large,
-	       totals.sessions);
+	       totals.conversations);
 }
 
 int main(int argc, char **argv)

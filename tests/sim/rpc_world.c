@@ -77,17 +77,17 @@ static void send_datagram(struct rpc_world *world, const uint8_t *data, uint32_t
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void reap(struct rpc_world *world, struct rpc_session *session)
+static void reap(struct rpc_world *world, struct rpc_conversation *conversation)
 {
 	struct rpc_outgoing *message;
 
-	while ((message = rpc_session_take_released(session)) != NULL) {
+	while ((message = rpc_conversation_take_released(conversation)) != NULL) {
 		world->messages_out--;
 		free((struct heap_message *)message);
 	}
 }
 
-void rpc_world_send(struct rpc_world *world, struct rpc_session *session,
+void rpc_world_send(struct rpc_world *world, struct rpc_conversation *conversation,
 		    const struct rpc_frame *frame)
 {
 	size_t bytes = rpc_frame_bytes(frame);
@@ -97,7 +97,7 @@ void rpc_world_send(struct rpc_world *world, struct rpc_session *session,
 	rpc_frame_encode(frame, message->bytes);
 	message->outgoing =
 		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
-	if (rpc_session_send(session, &message->outgoing) != 0) {
+	if (rpc_conversation_send(conversation, &message->outgoing) != 0) {
 		free(message);
 		return;
 	}
@@ -108,15 +108,15 @@ static void drop_end(struct rpc_world *world, struct rpc_world_end *end)
 {
 	if (!end->is_used)
 		return;
-	rpc_session_close(&end->session);
-	reap(world, &end->session);
+	rpc_conversation_close(&end->conversation);
+	reap(world, &end->conversation);
 	free(end->memory);
 	end->is_used = false;
 }
 
-static struct rpc_session_self make_self(struct rpc_world *world, const uint8_t *identity)
+static struct rpc_conversation_self make_self(struct rpc_world *world, const uint8_t *identity)
 {
-	struct rpc_session_self self = {
+	struct rpc_conversation_self self = {
 		.connection = (uint32_t)prng_next(&world->prng) | 1,
 		.first_sequence = (uint32_t)prng_next(&world->prng) | 0xffffffc0u,
 	};
@@ -127,11 +127,11 @@ static struct rpc_session_self make_self(struct rpc_world *world, const uint8_t 
 
 static void make_end(struct rpc_world *world, struct rpc_world_end *end)
 {
-	end->memory = malloc(rpc_session_memory_bytes(&world->config));
+	end->memory = malloc(rpc_conversation_memory_bytes(&world->config));
 	assert(end->memory != NULL);
 	end->is_used = true;
 	end->begun_ns = world->now_ns;
-	world->sessions++;
+	world->conversations++;
 }
 
 /* --- client ----------------------------------------------------------------------------------- */
@@ -139,13 +139,13 @@ static void make_end(struct rpc_world *world, struct rpc_world_end *end)
 static void open_client(struct rpc_world *world)
 {
 	static const uint8_t identity[RPC_IDENTITY_BYTES] = "storm client";
-	struct rpc_session_self self = make_self(world, identity);
-	struct rpc_session_config config = world->config;
+	struct rpc_conversation_self self = make_self(world, identity);
+	struct rpc_conversation_config config = world->config;
 
 	config.offer_bytes = world->client_offer_bytes;
 	make_end(world, &world->client);
-	rpc_session_open(&world->client.session, &config, &self, world->client.memory,
-			 world->now_ns);
+	rpc_conversation_open(&world->client.conversation, &config, &self, world->client.memory,
+			      world->now_ns);
 	note(world, "client opens", self.connection);
 }
 
@@ -160,10 +160,11 @@ static void end_calls(struct rpc_world *world)
 			rpc_world_fail(world, "a call ended twice");
 		plan->status = ended.status;
 		note(world, rnic_rpc_status_text(ended.status), ended.id);
-		if (ended.owes_cancel && world->client.session.state == RPC_SESSION_OPEN) {
+		if (ended.owes_cancel &&
+		    world->client.conversation.state == RPC_CONVERSATION_OPEN) {
 			struct rpc_frame cancel = {.kind = RPC_FRAME_CANCEL, .call = ended.id};
 
-			rpc_world_send(world, &world->client.session, &cancel);
+			rpc_world_send(world, &world->client.conversation, &cancel);
 		}
 	}
 }
@@ -222,24 +223,25 @@ static void send_calls(struct rpc_world *world)
 
 static void turn_client(struct rpc_world *world)
 {
-	struct rpc_session *session = &world->client.session;
+	struct rpc_conversation *conversation = &world->client.conversation;
 	const uint8_t *bytes;
 	uint32_t length;
 
 	if (!world->client.is_used && !rpc_world_is_quiet(world))
 		open_client(world);
 	if (world->client.is_used) {
-		rpc_session_tick(session, world->now_ns);
-		while (rpc_session_take(session, &bytes, &length))
+		rpc_conversation_tick(conversation, world->now_ns);
+		while (rpc_conversation_take(conversation, &bytes, &length))
 			take_answer(world, bytes, length);
-		if (session->state == RPC_SESSION_OPEN && !world->calls.has_session) {
+		if (conversation->state == RPC_CONVERSATION_OPEN &&
+		    !world->calls.has_conversation) {
 			world->failed_opens = 0;
-			rpc_calls_session_opened(&world->calls, session->peer_identity);
+			rpc_calls_conversation_opened(&world->calls, conversation->peer_identity);
 		}
-		if (session->state == RPC_SESSION_CLOSED) {
-			note(world, "client's session ended", (uint64_t)-session->error);
+		if (conversation->state == RPC_CONVERSATION_CLOSED) {
+			note(world, "client's conversation ended", (uint64_t)-conversation->error);
 			rpc_world_client_forgets(world);
-			rpc_calls_session_lost(&world->calls);
+			rpc_calls_conversation_lost(&world->calls);
 			drop_end(world, &world->client);
 			if (++world->failed_opens > FAILED_OPENS_MAX)
 				rpc_calls_give_up(&world->calls);
@@ -249,9 +251,9 @@ static void turn_client(struct rpc_world *world)
 	send_calls(world);
 	end_calls(world);
 	if (world->client.is_used) {
-		reap(world, session);
-		rpc_session_hold_ack(session,
-				     below(world, 2) == 0 ? 0 : world->now_ns + 2 * RPC_WORLD_MS);
+		reap(world, conversation);
+		rpc_conversation_hold_ack(
+			conversation, below(world, 2) == 0 ? 0 : world->now_ns + 2 * RPC_WORLD_MS);
 	}
 }
 
@@ -272,7 +274,7 @@ static void send_answer(struct rpc_world *world, uint32_t end, uint64_t call, ui
 	for (uint32_t i = 0; i < bytes; i++)
 		payload[i] = rpc_world_pattern(call, i, true);
 	if (world->ends[end].is_used)
-		rpc_world_send(world, &world->ends[end].session, &frame);
+		rpc_world_send(world, &world->ends[end].conversation, &frame);
 }
 
 /* Announces a body that is too large for a message. */
@@ -328,7 +330,7 @@ static void begin_work(struct rpc_world *world, uint32_t end, const struct rpc_f
 	rpc_world_execute(world, work);
 }
 
-/* The call is known; the session that asked last is the one to answer. */
+/* The call is known; the conversation that asked last is the one to answer. */
 static void follow(struct rpc_world *world, uint32_t end, uint64_t call)
 {
 	struct rpc_world_work *work = &world->works[call % RPC_CALLS_MAX];
@@ -403,36 +405,36 @@ static void turn_server(struct rpc_world *world)
 	const uint8_t *bytes;
 	uint32_t length;
 
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++) {
 		struct rpc_world_end *end = &world->ends[i];
 
 		if (!end->is_used)
 			continue;
-		rpc_session_tick(&end->session, world->now_ns);
-		while (rpc_session_take(&end->session, &bytes, &length))
+		rpc_conversation_tick(&end->conversation, world->now_ns);
+		while (rpc_conversation_take(&end->conversation, &bytes, &length))
 			take_request(world, i, bytes, length);
-		if (end->session.state == RPC_SESSION_CLOSED)
+		if (end->conversation.state == RPC_CONVERSATION_CLOSED)
 			rpc_world_server_forgets(world, i);
 	}
 	finish_work(world);
 	rpc_world_server_pumps(world);
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++)
 		if (world->ends[i].is_used)
-			reap(world, &world->ends[i].session);
+			reap(world, &world->ends[i].conversation);
 }
 
 static void accept_open(struct rpc_world *world, const struct rpc_packet *packet)
 {
-	struct rpc_session_self self = make_self(world, world->incarnation);
+	struct rpc_conversation_self self = make_self(world, world->incarnation);
 	struct rpc_world_end *oldest = &world->ends[0];
-	struct rpc_session_config config = world->config;
+	struct rpc_conversation_config config = world->config;
 
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++) {
 		struct rpc_world_end *end = &world->ends[i];
 
-		if (end->is_used && end->session.peer == packet->from &&
-		    end->session.state != RPC_SESSION_CLOSED) {
-			rpc_session_receive(&end->session, packet, world->now_ns);
+		if (end->is_used && end->conversation.peer == packet->from &&
+		    end->conversation.state != RPC_CONVERSATION_CLOSED) {
+			rpc_conversation_receive(&end->conversation, packet, world->now_ns);
 			return;
 		}
 		if (!end->is_used || (oldest->is_used && end->begun_ns < oldest->begun_ns))
@@ -442,7 +444,8 @@ static void accept_open(struct rpc_world *world, const struct rpc_packet *packet
 	drop_end(world, oldest);
 	make_end(world, oldest);
 	config.offer_bytes = world->server_offer_bytes;
-	rpc_session_accept(&oldest->session, &config, &self, packet, oldest->memory, world->now_ns);
+	rpc_conversation_accept(&oldest->conversation, &config, &self, packet, oldest->memory,
+				world->now_ns);
 	note(world, "server accepts", packet->from);
 }
 
@@ -455,16 +458,16 @@ static void receive_at_server(struct rpc_world *world, const struct rpc_packet *
 		accept_open(world, packet);
 		return;
 	}
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++) {
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++) {
 		struct rpc_world_end *end = &world->ends[i];
 
-		if (end->is_used && end->session.self.connection == packet->to &&
-		    end->session.state != RPC_SESSION_CLOSED) {
-			rpc_session_receive(&end->session, packet, world->now_ns);
+		if (end->is_used && end->conversation.self.connection == packet->to &&
+		    end->conversation.state != RPC_CONVERSATION_CLOSED) {
+			rpc_conversation_receive(&end->conversation, packet, world->now_ns);
 			return;
 		}
 	}
-	bytes = rpc_session_refuse(packet, RPC_CLOSE_NO_SESSION, answer, sizeof(answer));
+	bytes = rpc_conversation_refuse(packet, RPC_CLOSE_NO_CONVERSATION, answer, sizeof(answer));
 	if (bytes > 0)
 		send_datagram(world, answer, bytes, false);
 }
@@ -489,7 +492,8 @@ static void take(struct rpc_world *world, const struct rpc_world_datagram *datag
 
 	while (rpc_packet_next(&packet, datagram->data, datagram->bytes, &at)) {
 		if (!datagram->to_server && world->client.is_used)
-			rpc_session_receive(&world->client.session, &packet, world->now_ns);
+			rpc_conversation_receive(&world->client.conversation, &packet,
+						 world->now_ns);
 		else if (datagram->to_server && world->is_server_up)
 			receive_at_server(world, &packet);
 	}
@@ -511,10 +515,11 @@ static void transmit(struct rpc_world *world, struct rpc_world_end *end, bool to
 	uint8_t data[RPC_DATAGRAM_MAX_BYTES];
 	uint32_t bytes, count = 0;
 
-	while (end->is_used && (bytes = rpc_session_transmit(&end->session, data, world->now_ns))) {
+	while (end->is_used &&
+	       (bytes = rpc_conversation_transmit(&end->conversation, data, world->now_ns))) {
 		send_datagram(world, data, bytes, to_server);
 		if (++count > RPC_LARGE_WINDOW_PACKETS * RPC_PARTS_MAX) {
-			rpc_world_fail(world, "a session does not stop transmitting");
+			rpc_world_fail(world, "a conversation does not stop transmitting");
 			return;
 		}
 	}
@@ -528,7 +533,7 @@ static void turn(struct rpc_world *world)
 	if (!world->is_server_up)
 		return;
 	turn_server(world);
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++)
 		transmit(world, &world->ends[i], false);
 }
 
@@ -544,12 +549,13 @@ static uint64_t next_event_ns(const struct rpc_world *world)
 	for (uint32_t i = 0; i < world->flying_count; i++)
 		next = least(next, world->flying[i].due_ns);
 	if (world->client.is_used)
-		next = least(next, rpc_session_next_deadline_ns(&world->client.session));
+		next = least(next, rpc_conversation_next_deadline_ns(&world->client.conversation));
 	else if (!rpc_world_is_quiet(world))
 		next = world->now_ns + RPC_WORLD_MS;
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS && world->is_server_up; i++)
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS && world->is_server_up; i++)
 		if (world->ends[i].is_used)
-			next = least(next, rpc_session_next_deadline_ns(&world->ends[i].session));
+			next = least(next, rpc_conversation_next_deadline_ns(
+						   &world->ends[i].conversation));
 	for (uint32_t i = 0; i < RPC_CALLS_MAX && world->is_server_up; i++)
 		if (world->works[i].is_used && world->works[i].finish_ns > world->now_ns)
 			next = least(next, world->works[i].finish_ns);
@@ -605,7 +611,7 @@ void rpc_world_kill_server(struct rpc_world *world)
 
 	note(world, "server dies", 0);
 	world->is_server_up = false;
-	for (uint32_t i = 0; i < RPC_WORLD_SESSIONS; i++)
+	for (uint32_t i = 0; i < RPC_WORLD_CONVERSATIONS; i++)
 		drop_end(world, &world->ends[i]);
 	while ((answer = rpc_history_take_dropped(&world->history, true)) != NULL)
 		free(answer);
@@ -663,7 +669,7 @@ struct rpc_world *rpc_world_create(uint64_t seed, FILE *trace)
 	for (uint32_t i = 0; i < RPC_WORLD_DATAGRAMS; i++)
 		world->flying[i].data = world->data + (size_t)i * RPC_DATAGRAM_MAX_BYTES;
 	world->arriving.data = world->data + RPC_WORLD_DATAGRAMS * RPC_DATAGRAM_MAX_BYTES;
-	world->config = rpc_session_defaults;
+	world->config = rpc_conversation_defaults;
 	world->config.max_message_bytes = RPC_WORLD_MESSAGE_BYTES + 512;
 	world->config.keepalive_ns = 100 * RPC_WORLD_MS;
 	world->config.dead_ns = 1000 * RPC_WORLD_MS;

@@ -11,8 +11,8 @@
 
 #include "lib/apis/rpc/wire/rpc_bulk.h"
 #include "lib/apis/rpc/wire/rpc_calls.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 #include "lib/apis/rpc/wire/rpc_history.h"
-#include "lib/apis/rpc/wire/rpc_session.h"
 
 #include "lib/nic/base/prng.h"
 
@@ -22,7 +22,7 @@
 
 #define RPC_WORLD_MS		UINT64_C(1000000)
 #define RPC_WORLD_CALLS		400
-#define RPC_WORLD_SESSIONS	4
+#define RPC_WORLD_CONVERSATIONS 4
 #define RPC_WORLD_DATAGRAMS	1024
 #define RPC_WORLD_MESSAGE_BYTES 40000u
 #define RPC_WORLD_BODY_BYTES	200000u
@@ -52,7 +52,7 @@ struct rpc_world_plan {
 	uint32_t status;
 	bool was_answered_well;
 	bool is_stream;
-	/* Of the session that there is. */
+	/* Of the conversation that there is. */
 	struct rpc_bulk_sender out; /* of a large request */
 	uint32_t sent;
 	bool is_receiving;
@@ -61,7 +61,7 @@ struct rpc_world_plan {
 };
 
 struct rpc_world_end {
-	struct rpc_session session;
+	struct rpc_conversation conversation;
 	void *memory;
 	bool is_used;
 	uint64_t begun_ns;
@@ -70,7 +70,7 @@ struct rpc_world_end {
 struct rpc_world_work {
 	bool is_used;
 	uint64_t id;
-	uint32_t end; /* whose session asked last */
+	uint32_t end; /* whose conversation asked last */
 	uint64_t finish_ns;
 	uint32_t request_bytes;
 	bool is_coming; /* its request is */
@@ -96,7 +96,7 @@ struct rpc_world {
 	uint64_t now_ns;
 	FILE *trace;
 	const char *failure;
-	struct rpc_session_config config; /* its offer_bytes is the larger of the two offers */
+	struct rpc_conversation_config config; /* its offer_bytes is the larger of the two offers */
 	uint32_t client_offer_bytes;
 	uint32_t server_offer_bytes;
 	struct rpc_world_link link;
@@ -113,12 +113,12 @@ struct rpc_world {
 	bool is_server_up;
 	struct rpc_history history;
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
-	struct rpc_world_end ends[RPC_WORLD_SESSIONS];
+	struct rpc_world_end ends[RPC_WORLD_CONVERSATIONS];
 	struct rpc_world_work works[RPC_CALLS_MAX];
 	struct rpc_world_transfer transfers[RPC_CALLS_MAX]; /* by call */
 
 	uint64_t messages_out; /* heap held by messages under way */
-	uint64_t sessions;
+	uint64_t conversations;
 	uint64_t datagrams;
 	uint64_t too_large; /* datagrams that did not get through for their size */
 };

@@ -7,8 +7,8 @@ static const struct rpc_grant memory = {.slots = 4, .slot_bytes = SLOT_BYTES};
 
 /* --- both sides ------------------------------------------------------------------------------- */
 
-static void send_grant(struct rpc_world *world, struct rpc_session *session, uint64_t call,
-		       struct rpc_bulk_receiver *receiver)
+static void send_grant(struct rpc_world *world, struct rpc_conversation *conversation,
+		       uint64_t call, struct rpc_bulk_receiver *receiver)
 {
 	uint8_t payload[RPC_GRANT_BYTES];
 	const struct rpc_frame frame = {
@@ -19,11 +19,11 @@ static void send_grant(struct rpc_world *world, struct rpc_session *session, uin
 	};
 
 	rpc_bulk_receiver_grant(receiver, payload);
-	rpc_world_send(world, session, &frame);
+	rpc_world_send(world, conversation, &frame);
 }
 
 /* Sends chunks of a body of `total` bytes, of which *sent are sent, while they are granted. */
-static void pump(struct rpc_world *world, struct rpc_session *session, uint64_t call,
+static void pump(struct rpc_world *world, struct rpc_conversation *conversation, uint64_t call,
 		 struct rpc_bulk_sender *sender, uint32_t *sent, uint32_t total, bool is_answer)
 {
 	uint8_t payload[RPC_CHUNK_HEAD_BYTES + SLOT_BYTES];
@@ -42,12 +42,12 @@ static void pump(struct rpc_world *world, struct rpc_session *session, uint64_t 
 			payload[RPC_CHUNK_HEAD_BYTES + i] =
 				rpc_world_pattern(call, *sent + i, is_answer);
 		*sent += bytes;
-		rpc_world_send(world, session, &frame);
+		rpc_world_send(world, conversation, &frame);
 	}
 }
 
 /* Takes a chunk and checks its bytes; grants more of `left` bytes when it is time. */
-static void take_chunk(struct rpc_world *world, struct rpc_session *session,
+static void take_chunk(struct rpc_world *world, struct rpc_conversation *conversation,
 		       const struct rpc_frame *frame, struct rpc_bulk_receiver *receiver,
 		       uint32_t *received, uint32_t total, bool is_answer)
 {
@@ -63,7 +63,7 @@ static void take_chunk(struct rpc_world *world, struct rpc_session *session,
 			rpc_world_fail(world, "a chunk changed on its way");
 	*received += chunk.bytes;
 	if (rpc_bulk_receiver_owes_grant(receiver, total - *received))
-		send_grant(world, session, frame->call, receiver);
+		send_grant(world, conversation, frame->call, receiver);
 }
 
 static void take_grant(struct rpc_world *world, struct rpc_bulk_sender *sender,
@@ -87,7 +87,7 @@ static void expect(struct rpc_world *world, uint64_t call)
 	plan->is_receiving = true;
 	plan->received = 0;
 	rpc_bulk_receiver_init(&plan->in, &memory);
-	send_grant(world, &world->client.session, call, &plan->in);
+	send_grant(world, &world->client.conversation, call, &plan->in);
 }
 
 void rpc_world_client_begins(struct rpc_world *world, uint64_t call, struct rpc_frame *request)
@@ -103,7 +103,7 @@ void rpc_world_client_begins(struct rpc_world *world, uint64_t call, struct rpc_
 	}
 	if (plan->is_stream)
 		request->flags |= RPC_FRAME_STREAM;
-	rpc_world_send(world, &world->client.session, request);
+	rpc_world_send(world, &world->client.conversation, request);
 	if (plan->is_stream)
 		expect(world, call);
 }
@@ -114,7 +114,7 @@ void rpc_world_client_pumps(struct rpc_world *world)
 		struct rpc_world_plan *plan = &world->plans[id];
 
 		if (rpc_calls_find(&world->calls, id) != NULL && is_large(plan->request_bytes))
-			pump(world, &world->client.session, id, &plan->out, &plan->sent,
+			pump(world, &world->client.conversation, id, &plan->out, &plan->sent,
 			     plan->request_bytes, false);
 	}
 }
@@ -130,7 +130,7 @@ static void take_answer_chunk(struct rpc_world *world, const struct rpc_frame *f
 		rpc_world_fail(world, "a chunk that nobody granted");
 		return;
 	}
-	take_chunk(world, &world->client.session, frame, &plan->in, &plan->received,
+	take_chunk(world, &world->client.conversation, frame, &plan->in, &plan->received,
 		   plan->request_bytes, true);
 	if (plan->is_stream || plan->received < plan->request_bytes)
 		return;
@@ -203,7 +203,7 @@ void rpc_world_server_announces(struct rpc_world *world, uint32_t end, uint64_t 
 		.is_used = true, .id = call, .end = end, .bytes = bytes};
 	rpc_bulk_write_total(total, bytes);
 	if (world->ends[end].is_used)
-		rpc_world_send(world, &world->ends[end].session, &frame);
+		rpc_world_send(world, &world->ends[end].conversation, &frame);
 }
 
 void rpc_world_server_expects(struct rpc_world *world, struct rpc_world_work *work)
@@ -211,7 +211,7 @@ void rpc_world_server_expects(struct rpc_world *world, struct rpc_world_work *wo
 	work->is_coming = true;
 	work->received = 0;
 	rpc_bulk_receiver_init(&work->in, &memory);
-	send_grant(world, &world->ends[work->end].session, work->id, &work->in);
+	send_grant(world, &world->ends[work->end].conversation, work->id, &work->in);
 }
 
 static void take_request_chunk(struct rpc_world *world, uint32_t end, const struct rpc_frame *frame)
@@ -220,7 +220,7 @@ static void take_request_chunk(struct rpc_world *world, uint32_t end, const stru
 
 	if (work == NULL || !work->is_coming)
 		return; /* it was given up */
-	take_chunk(world, &world->ends[end].session, frame, &work->in, &work->received,
+	take_chunk(world, &world->ends[end].conversation, frame, &work->in, &work->received,
 		   work->request_bytes, false);
 	if (work->received == work->request_bytes)
 		rpc_world_execute(world, work);
@@ -259,9 +259,10 @@ bool rpc_world_server_streams(struct rpc_world *world, struct rpc_world_work *wo
 {
 	struct rpc_world_end *end = &world->ends[work->end];
 
-	if (!end->is_used || end->session.state == RPC_SESSION_CLOSED)
+	if (!end->is_used || end->conversation.state == RPC_CONVERSATION_CLOSED)
 		return true; /* the service is told, and ends the call */
-	pump(world, &end->session, work->id, &work->out, &work->sent, work->request_bytes, true);
+	pump(world, &end->conversation, work->id, &work->out, &work->sent, work->request_bytes,
+	     true);
 	return work->sent == work->request_bytes;
 }
 
@@ -276,8 +277,8 @@ void rpc_world_server_pumps(struct rpc_world *world)
 		if (rpc_history_kept(&world->history, transfer->id) == NULL)
 			transfer->is_used = false;
 		else if (end->is_used)
-			pump(world, &end->session, transfer->id, &transfer->out, &transfer->sent,
-			     transfer->bytes, true);
+			pump(world, &end->conversation, transfer->id, &transfer->out,
+			     &transfer->sent, transfer->bytes, true);
 	}
 }
 

@@ -10,7 +10,7 @@
 /* ---- what the world lends ---- */
 
 void rpc_world_fail(struct rpc_world *world, const char *what);
-void rpc_world_send(struct rpc_world *world, struct rpc_session *session,
+void rpc_world_send(struct rpc_world *world, struct rpc_conversation *conversation,
 		    const struct rpc_frame *frame);
 
 /* Byte `i` of a request, or with `is_answer` of its answer. */
@@ -31,7 +31,7 @@ void rpc_world_client_pumps(struct rpc_world *world);
 /* False: it is an answer like others. */
 bool rpc_world_client_takes_bulk(struct rpc_world *world, const struct rpc_frame *frame);
 
-/* The session has ended. */
+/* The conversation has ended. */
 void rpc_world_client_forgets(struct rpc_world *world);
 
 /* ---- the server ---- */
@@ -49,7 +49,7 @@ void rpc_world_server_cancels(struct rpc_world *world, uint64_t call);
 bool rpc_world_server_streams(struct rpc_world *world, struct rpc_world_work *work);
 void rpc_world_server_pumps(struct rpc_world *world);
 
-/* The session has ended. */
+/* The conversation has ended. */
 void rpc_world_server_forgets(struct rpc_world *world, uint32_t end);
 
 #endif

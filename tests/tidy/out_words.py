@@ -62,6 +62,25 @@ ALLOWED = [
     ("give_way", "daemon/control/cm/", "a connection gives way to others when there are many"),
 ]
 
+# A session is what one program has in a device. Where the word stood for something else: the rooms,
+# and the words in its place.
+NO_SESSION = {
+    "lib/apis/rpc/": "conversation",
+    "lib/include/rnic/rpc": "conversation",
+    "tests/unit/lib/apis/rpc/": "conversation",
+    "tests/sim/rpc_": "conversation",
+    "tests/fuzz/fuzz_rpc_": "conversation",
+    "tests/interop/apis/rpc": "conversation",
+    "lib/dropin/verbs/": "opened device",
+    "tools/lab/": "meeting, or connection",
+    "tools/examples/": "a word of the example",
+    "daemon/control/cm_ids/": "client",
+}
+# The right meaning in such a room: the whole line.
+REAL_SESSIONS = {
+    " * the session of that process the exporter's protection domains and tells it the keys of the",
+}
+
 SUFFIXES = {".c", ".h", ".def", ".py", ".sh", ".cmake", ".map", ".md", ".rnic", ".1", ".7", ".8"}
 
 # The rule itself, its test, and the history of names.
@@ -72,6 +91,13 @@ def is_allowed(name, word):
     return any(word == allowed and name.startswith(prefix) for allowed, prefix, _ in ALLOWED)
 
 
+def check_sessions(tree, path, number, line):
+    for room, term in NO_SESSION.items():
+        if tree.name(path).startswith(room) and "session" in line.lower() \
+                and line not in REAL_SESSIONS:
+            tree.complain(path, number, f'no "session" is here: {term}')
+
+
 def check_words(tree):
     words = "|".join(re.escape(word) for word in OUT)
     pattern = re.compile(rf"(?<![A-Za-z])({words})(?![A-Za-z])", re.I)
@@ -79,6 +105,7 @@ def check_words(tree):
         if tree.name(path) in EXEMPT:
             continue
         for number, line in enumerate(text.splitlines(), 1):
+            check_sessions(tree, path, number, line)
             for match in pattern.finditer(line):
                 word = match.group(1).lower()
                 if not is_allowed(tree.name(path), word):

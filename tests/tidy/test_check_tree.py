@@ -217,6 +217,10 @@ with --port socket: io_uring_setup.
                     {"README.md": "The restrained constraints.\n"})
         self.expect(out_words.check_words, {"lib/nic/a.c": "int end_nap;\n"},
                     {"lib/apis/rpc/a.c": "int settled;\n"})
+        self.expect(out_words.check_words, {"lib/apis/rpc/a.c": "struct rpc_session;\n"},
+                    {"daemon/device/a.c": "struct session;\n"})
+        self.expect(out_words.check_words, {"tools/lab/a.h": "/* Sessions of two. */\n"},
+                    {"lib/client/native/a.h": "/* Sessions of two. */\n"})
 
     def test_layers(self):
         for name, include in [

@@ -46,8 +46,8 @@ struct client {
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
 
-	struct handle_table cm_channels; /* struct session_cm_channel */
-	struct handle_table cm_ids;	 /* struct session_cm_id */
+	struct handle_table cm_channels; /* struct client_cm_channel */
+	struct handle_table cm_ids;	 /* struct client_cm_id */
 	uint32_t cm_event_count;	 /* events that wait in all cm_channels */
 	struct {
 		uint32_t stage;

@@ -12,7 +12,7 @@
 /*
  * The attributes that do not depend on a peer: those for INIT, and all those of datagram services.
  */
-static int initial_attributes(const struct session_cm_id *id, uint32_t state,
+static int initial_attributes(const struct client_cm_id *id, uint32_t state,
 			      struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
 	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
@@ -35,7 +35,7 @@ static int initial_attributes(const struct session_cm_id *id, uint32_t state,
 }
 
 /* Adds the attributes for the transition to `state`. */
-static int add_attributes(const struct session_cm_id *id, uint32_t state,
+static int add_attributes(const struct client_cm_id *id, uint32_t state,
 			  struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
 	uint32_t mask;
@@ -53,7 +53,7 @@ static int add_attributes(const struct session_cm_id *id, uint32_t state,
 /*
  * The client has not answered yet but readies its QP: assume that its answer agrees to the request.
  */
-static void assume_agreement(const struct session_cm_id *id, struct rnic_qp_attributes *attributes)
+static void assume_agreement(const struct client_cm_id *id, struct rnic_qp_attributes *attributes)
 {
 	attributes->max_dest_rd_atomic = id->asked.responder_resources;
 	attributes->max_rd_atomic = id->asked.initiator_depth;
@@ -61,7 +61,7 @@ static void assume_agreement(const struct session_cm_id *id, struct rnic_qp_attr
 	attributes->rnr_retry = id->asked.rnr_retry_count;
 }
 
-int cm_attributes_tell(const struct session_cm_id *id, uint32_t state, uint32_t next_state,
+int cm_attributes_tell(const struct client_cm_id *id, uint32_t state, uint32_t next_state,
 		       struct rnic_ctl_cm_qp_attributes_reply *reply)
 {
 	struct rnic_ctl_cm_endpoints_reply where;

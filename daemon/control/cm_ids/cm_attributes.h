@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-struct session_cm_id;
+struct client_cm_id;
 
 /*
  * Adds to `reply`, which is all zeroes, the attributes for the transition to `state`, and to
  * `next_state` after that unless `next_state` is 0. -EINVAL: the states need a peer, and the
  * identifier knows none.
  */
-int cm_attributes_tell(const struct session_cm_id *id, uint32_t state, uint32_t next_state,
+int cm_attributes_tell(const struct client_cm_id *id, uint32_t state, uint32_t next_state,
 		       struct rnic_ctl_cm_qp_attributes_reply *reply);
 
 #endif

@@ -14,7 +14,7 @@
  */
 #define SEND_BUFFER_BYTES (2 * RNIC_CM_EVENTS_SENT_MAX * (int)sizeof(struct rnic_ctl_cm_event))
 
-int cm_channel_open(struct session_cm_channel *channel, int *client_fd)
+int cm_channel_open(struct client_cm_channel *channel, int *client_fd)
 {
 	const int bytes = SEND_BUFFER_BYTES;
 	int fds[2];
@@ -30,13 +30,13 @@ int cm_channel_open(struct session_cm_channel *channel, int *client_fd)
 		close(fds[1]);
 		return result;
 	}
-	*channel = (struct session_cm_channel){.fd = fds[0]};
+	*channel = (struct client_cm_channel){.fd = fds[0]};
 	list_init(&channel->waiting);
 	*client_fd = fds[1];
 	return 0;
 }
 
-void cm_channel_close(struct session_cm_channel *channel)
+void cm_channel_close(struct client_cm_channel *channel)
 {
 	assert(list_is_empty(&channel->waiting));
 	for (uint32_t i = 0; i < RNIC_CM_EVENTS_SENT_MAX; i++)
@@ -45,12 +45,12 @@ void cm_channel_close(struct session_cm_channel *channel)
 	channel->fd = -1;
 }
 
-void cm_channel_add(struct session_cm_channel *channel, struct cm_waiting_event *event)
+void cm_channel_add(struct client_cm_channel *channel, struct cm_waiting_event *event)
 {
 	list_add_tail(&channel->waiting, &event->channel_node);
 }
 
-void cm_channel_withdraw(struct session_cm_channel *channel, struct cm_waiting_event *event)
+void cm_channel_withdraw(struct client_cm_channel *channel, struct cm_waiting_event *event)
 {
 	list_remove(&event->channel_node);
 	for (uint32_t i = 0; i < RNIC_CM_EVENTS_SENT_MAX; i++)
@@ -58,7 +58,7 @@ void cm_channel_withdraw(struct session_cm_channel *channel, struct cm_waiting_e
 			channel->under_way[i] = NULL;
 }
 
-static uint32_t count_under_way(const struct session_cm_channel *channel)
+static uint32_t count_under_way(const struct client_cm_channel *channel)
 {
 	return channel->sent - channel->taken;
 }
@@ -67,12 +67,12 @@ static uint32_t count_under_way(const struct session_cm_channel *channel)
  * Whether the client has taken the event that was marked as the last one. Before that an event for
  * each place that gets free would be a last one again, and the client would ask after each.
  */
-static bool cm_channel_is_open(const struct session_cm_channel *channel)
+static bool cm_channel_is_open(const struct client_cm_channel *channel)
 {
 	return !channel->is_full || count_under_way(channel) == 0;
 }
 
-int cm_channel_send(struct session_cm_channel *channel)
+int cm_channel_send(struct client_cm_channel *channel)
 {
 	if (!cm_channel_is_open(channel))
 		return 0;
@@ -93,7 +93,7 @@ int cm_channel_send(struct session_cm_channel *channel)
 	return 0;
 }
 
-struct cm_waiting_event *cm_channel_next_taken(struct session_cm_channel *channel, uint32_t taken)
+struct cm_waiting_event *cm_channel_next_taken(struct client_cm_channel *channel, uint32_t taken)
 {
 	while (count_under_way(channel) > 0 && (int32_t)(taken - channel->taken) > 0) {
 		const uint32_t entry = channel->taken % RNIC_CM_EVENTS_SENT_MAX;
@@ -107,12 +107,12 @@ struct cm_waiting_event *cm_channel_next_taken(struct session_cm_channel *channe
 	return NULL;
 }
 
-bool cm_channel_is_half_full(const struct session_cm_channel *channel)
+bool cm_channel_is_half_full(const struct client_cm_channel *channel)
 {
 	return count_under_way(channel) >= RNIC_CM_EVENTS_SENT_MAX / 2;
 }
 
-uint32_t cm_channel_known_taken(const struct session_cm_channel *channel)
+uint32_t cm_channel_known_taken(const struct client_cm_channel *channel)
 {
 	int left;
 

@@ -17,18 +17,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct session_cm_id;
+struct client_cm_id;
 
 /* An event of an identifier, until the client has taken the event. */
 struct cm_waiting_event {
-	struct list channel_node;	 /* of session_cm_channel.waiting, until sent */
-	struct list id_node;		 /* of session_cm_id.events */
-	struct session_cm_id *id;	 /* the identifier that reports the event */
-	struct session_cm_id *requester; /* made by a CONNECT_REQUEST: the new identifier */
+	struct list channel_node;	/* of client_cm_channel.waiting, until sent */
+	struct list id_node;		/* of client_cm_id.events */
+	struct client_cm_id *id;	/* the identifier that reports the event */
+	struct client_cm_id *requester; /* made by a CONNECT_REQUEST: the new identifier */
 	struct rnic_ctl_cm_event event;
 };
 
-struct session_cm_channel {
+struct client_cm_channel {
 	int fd;
 	struct list waiting; /* struct cm_waiting_event.channel_node, oldest first */
 	/* Those under way: number n, as `sent` counts, is entry n % RNIC_CM_EVENTS_SENT_MAX. */
@@ -44,34 +44,34 @@ struct session_cm_channel {
  * Opens the socket, and stores the client's end at `client_fd`. The caller passes that end on and
  * closes it. Negative errno: -EMFILE, -ENFILE, -ENOMEM.
  */
-int cm_channel_open(struct session_cm_channel *channel, int *client_fd);
+int cm_channel_open(struct client_cm_channel *channel, int *client_fd);
 
 /* Closes the socket; no event may wait or be under way (asserted). */
-void cm_channel_close(struct session_cm_channel *channel);
+void cm_channel_close(struct client_cm_channel *channel);
 
 /* Lets an event wait, behind the others. */
-void cm_channel_add(struct session_cm_channel *channel, struct cm_waiting_event *event);
+void cm_channel_add(struct client_cm_channel *channel, struct cm_waiting_event *event);
 
 /* Forgets an event that is about to go or to move: one under way is void from then on. */
-void cm_channel_withdraw(struct session_cm_channel *channel, struct cm_waiting_event *event);
+void cm_channel_withdraw(struct client_cm_channel *channel, struct cm_waiting_event *event);
 
 /*
  * Sends what waits, up to the last one of a run. A client that has shut its end
  * gets nothing. Negative errno: the kernel has no room for an event, and the rest waits in vain.
  */
-int cm_channel_send(struct session_cm_channel *channel);
+int cm_channel_send(struct client_cm_channel *channel);
 
 /*
  * Removes the oldest event under way, if the client has taken it by its count `taken`. NULL: there
  * is none. A client that counts wrong loses events of its own.
  */
-struct cm_waiting_event *cm_channel_next_taken(struct session_cm_channel *channel, uint32_t taken);
+struct cm_waiting_event *cm_channel_next_taken(struct client_cm_channel *channel, uint32_t taken);
 
 /* Whether to find out by cm_channel_known_taken() what the client has taken, before the run ends.
  */
-bool cm_channel_is_half_full(const struct session_cm_channel *channel);
+bool cm_channel_is_half_full(const struct client_cm_channel *channel);
 
 /* Returns the client's count as far as it is known: the socket knows when all events are taken. */
-uint32_t cm_channel_known_taken(const struct session_cm_channel *channel);
+uint32_t cm_channel_known_taken(const struct client_cm_channel *channel);
 
 #endif

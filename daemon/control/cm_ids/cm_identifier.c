@@ -18,7 +18,7 @@
 #define EVENTS_ASKED_MAX 256 /* one for each group, and many for failed address resolutions */
 
 /* With so many waiting events a client can begin no operation that makes further events. */
-#define SESSION_EVENTS_MAX 32768
+#define CLIENT_EVENTS_MAX 32768
 
 struct cm_joined_group {
 	struct list node;
@@ -47,7 +47,7 @@ static const uint32_t operation_states[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_CM_SET_OPTION] = ANYWHERE,
 };
 
-enum cm_id_state cm_identifier_state(const struct session_cm_id *id)
+enum cm_id_state cm_identifier_state(const struct client_cm_id *id)
 {
 	static const uint8_t phase_states[CM_PHASE_COUNT] = {
 		[CM_PHASE_CONNECTING] = CM_ID_CONNECTING, [CM_PHASE_ANSWERED] = CM_ID_ANSWERED,
@@ -60,12 +60,12 @@ enum cm_id_state cm_identifier_state(const struct session_cm_id *id)
 	return (enum cm_id_state)phase_states[cm_connection_phase(id->connection)];
 }
 
-bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation)
+bool cm_identifier_allows(const struct client_cm_id *id, uint32_t operation)
 {
 	return (operation_states[operation] & 1u << cm_identifier_state(id)) != 0;
 }
 
-const char *cm_identifier_state_name(const struct session_cm_id *id)
+const char *cm_identifier_state_name(const struct client_cm_id *id)
 {
 	static const char *const names[CM_ID_STATE_COUNT] = {
 		[CM_ID_IDLE] = "idle",
@@ -110,7 +110,7 @@ struct rnic_path cm_identifier_verbs_path(const struct client_set *set, const st
 	};
 }
 
-void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path)
+void cm_identifier_path(const struct client_cm_id *id, struct cm_path *path)
 {
 	*path = (struct cm_path){
 		.source = id->local.gid,
@@ -123,7 +123,7 @@ void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path)
 	};
 }
 
-void cm_identifier_describe(const struct session_cm_id *id,
+void cm_identifier_describe(const struct client_cm_id *id,
 			    struct rnic_ctl_cm_endpoints_reply *reply)
 {
 	struct cm_path path;
@@ -141,7 +141,7 @@ void cm_identifier_describe(const struct session_cm_id *id,
 
 /* --- channels and events --------------------------------------------------------------------- */
 
-static void cm_identifier_send_events(struct client *client, struct session_cm_channel *channel)
+static void cm_identifier_send_events(struct client *client, struct client_cm_channel *channel)
 {
 	const uint64_t began_ns = request_connection_begin_call(&client->requests);
 	int result = cm_channel_send(channel);
@@ -152,7 +152,7 @@ static void cm_identifier_send_events(struct client *client, struct session_cm_c
 			     strerror(-result));
 }
 
-void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event)
+void cm_identifier_enqueue(struct client_cm_id *id, struct cm_waiting_event *event)
 {
 	cm_channel_add(id->channel, event);
 	list_add_tail(&id->events, &event->id_node);
@@ -182,14 +182,14 @@ static void forget_event(struct cm_waiting_event *event)
 /* Frees an event that no client will take, and the identifier that a request made. */
 static void drop_event(struct cm_waiting_event *event)
 {
-	struct session_cm_id *requester = event->requester;
+	struct client_cm_id *requester = event->requester;
 
 	forget_event(event);
 	if (requester != NULL)
 		cm_identifier_free(requester);
 }
 
-void cm_identifier_note_taken(struct client *client, struct session_cm_channel *channel,
+void cm_identifier_note_taken(struct client *client, struct client_cm_channel *channel,
 			      uint32_t taken)
 {
 	struct cm_waiting_event *event;
@@ -199,12 +199,12 @@ void cm_identifier_note_taken(struct client *client, struct session_cm_channel *
 	cm_identifier_send_events(client, channel);
 }
 
-void cm_identifier_look(struct client *client, struct session_cm_channel *channel)
+void cm_identifier_look(struct client *client, struct client_cm_channel *channel)
 {
 	cm_identifier_note_taken(client, channel, cm_channel_known_taken(channel));
 }
 
-void cm_channel_free(struct client *client, struct session_cm_channel *channel)
+void cm_channel_free(struct client *client, struct client_cm_channel *channel)
 {
 	const uint64_t began_ns = request_connection_begin_call(&client->requests);
 
@@ -217,7 +217,7 @@ void cm_channel_free(struct client *client, struct session_cm_channel *channel)
 	free(channel);
 }
 
-struct cm_waiting_event *cm_identifier_new_event(struct session_cm_id *id,
+struct cm_waiting_event *cm_identifier_new_event(struct client_cm_id *id,
 						 enum rnic_cm_event_type type, int status)
 {
 	struct cm_waiting_event *event = calloc(1, sizeof(*event));
@@ -241,27 +241,26 @@ struct cm_waiting_event *cm_identifier_new_event(struct session_cm_id *id,
 	return event;
 }
 
-static bool has_room(const struct session_cm_id *id)
+static bool has_room(const struct client_cm_id *id)
 {
-	return id->event_count < EVENTS_ASKED_MAX &&
-	       id->client->cm_event_count < SESSION_EVENTS_MAX;
+	return id->event_count < EVENTS_ASKED_MAX && id->client->cm_event_count < CLIENT_EVENTS_MAX;
 }
 
-int cm_identifier_check_room(struct session_cm_id *id)
+int cm_identifier_check_room(struct client_cm_id *id)
 {
 	struct client *client = id->client;
-	struct session_cm_channel *channel;
+	struct client_cm_channel *channel;
 
 	if (!has_room(id))
 		cm_identifier_look(client, id->channel);
-	if (client->cm_event_count < SESSION_EVENTS_MAX)
+	if (client->cm_event_count < CLIENT_EVENTS_MAX)
 		return has_room(id) ? 0 : -ENOSPC;
 	for (uint32_t slot = 0; (channel = handle_table_next(&client->cm_channels, &slot)) != NULL;)
 		cm_identifier_look(client, channel);
 	return has_room(id) ? 0 : -ENOSPC;
 }
 
-void cm_identifier_note_trouble(const struct session_cm_id *id)
+void cm_identifier_note_trouble(const struct client_cm_id *id)
 {
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
@@ -274,7 +273,7 @@ void cm_identifier_note_trouble(const struct session_cm_id *id)
 		client_note_trouble(id->client, subject, reason);
 }
 
-void cm_identifier_note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status)
+void cm_identifier_note_failure(struct client_cm_id *id, enum rnic_cm_event_type type, int status)
 {
 	if (status == 0)
 		return;
@@ -283,7 +282,7 @@ void cm_identifier_note_failure(struct session_cm_id *id, enum rnic_cm_event_typ
 	cm_identifier_note_trouble(id);
 }
 
-void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
+void cm_identifier_report(struct client_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group)
 {
 	struct cm_waiting_event *event = cm_identifier_new_event(id, type, status);
@@ -303,9 +302,9 @@ void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type
 	cm_identifier_enqueue(id, event);
 }
 
-void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel)
+void cm_identifier_migrate(struct client_cm_id *id, struct client_cm_channel *channel)
 {
-	struct session_cm_channel *old = id->channel;
+	struct client_cm_channel *old = id->channel;
 	struct list *node;
 
 	old->references--;
@@ -329,10 +328,10 @@ void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
-			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **created)
+int cm_identifier_create(struct client *client, struct client_cm_channel *channel,
+			 uint16_t port_space, uint8_t qp_type, struct client_cm_id **created)
 {
-	struct session_cm_id *id;
+	struct client_cm_id *id;
 	int result = quota_charge(&client->account, RESOURCE_CM_ID, 1);
 
 	if (result != 0)
@@ -363,7 +362,7 @@ discharge:
 	return result;
 }
 
-bool cm_identifier_drop_event(struct session_cm_id *id)
+bool cm_identifier_drop_event(struct client_cm_id *id)
 {
 	if (list_is_empty(&id->events))
 		return false;
@@ -371,7 +370,7 @@ bool cm_identifier_drop_event(struct session_cm_id *id)
 	return true;
 }
 
-void cm_identifier_free(struct session_cm_id *id)
+void cm_identifier_free(struct client_cm_id *id)
 {
 	struct client *client = id->client;
 	struct client_set *set = client->set;
@@ -393,7 +392,7 @@ void cm_identifier_free(struct session_cm_id *id)
 
 bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *dest)
 {
-	const struct session_cm_id *id;
+	const struct client_cm_id *id;
 
 	for (uint32_t slot = 0; (id = handle_table_next(&client->cm_ids, &slot)) != NULL;)
 		if (id->has_peer && rnic_gid_equal(&id->peer.gid, dest))
@@ -403,7 +402,7 @@ bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *de
 
 /* --- multicast ------------------------------------------------------------------------------- */
 
-static struct cm_joined_group *cm_identifier_find_group(struct session_cm_id *id,
+static struct cm_joined_group *cm_identifier_find_group(struct client_cm_id *id,
 							const struct cm_address *group)
 {
 	struct list *node;
@@ -417,7 +416,7 @@ static struct cm_joined_group *cm_identifier_find_group(struct session_cm_id *id
 	return NULL;
 }
 
-int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group)
+int cm_identifier_join(struct client_cm_id *id, const struct cm_address *group)
 {
 	struct cm_joined_group *joined;
 
@@ -434,7 +433,7 @@ int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group)
 	return 0;
 }
 
-int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group)
+int cm_identifier_leave(struct client_cm_id *id, const struct cm_address *group)
 {
 	struct cm_joined_group *joined = cm_identifier_find_group(id, group);
 

@@ -45,9 +45,9 @@ enum cm_id_state {
 	CM_ID_STATE_COUNT,
 };
 
-struct session_cm_id {
+struct client_cm_id {
 	struct client *client;
-	struct session_cm_channel *channel;
+	struct client_cm_channel *channel;
 	struct rnic_handle handle;
 	uint16_t port_space; /* enum rnic_port_space */
 	uint8_t qp_type;     /* enum rnic_qp_type */
@@ -80,92 +80,92 @@ struct session_cm_id {
 /*
  * Makes an identifier in the IDLE state, against the client's quota. -ENOSPC, -ENOMEM.
  */
-int cm_identifier_create(struct client *client, struct session_cm_channel *channel,
-			 uint16_t port_space, uint8_t qp_type, struct session_cm_id **id);
+int cm_identifier_create(struct client *client, struct client_cm_channel *channel,
+			 uint16_t port_space, uint8_t qp_type, struct client_cm_id **id);
 
 /* Drops the oldest waiting event, and the identifier that the event made. False: no event waits. */
-bool cm_identifier_drop_event(struct session_cm_id *id);
+bool cm_identifier_drop_event(struct client_cm_id *id);
 
 /*
  * Ends connection, listener and memberships, drops the identifier's events, and frees the
  * identifier.
  */
-void cm_identifier_free(struct session_cm_id *id);
+void cm_identifier_free(struct client_cm_id *id);
 
 /* Notes what cm_identifier_last_error() says as a trouble that has just happened. */
-void cm_identifier_note_trouble(const struct session_cm_id *id);
+void cm_identifier_note_trouble(const struct client_cm_id *id);
 
 /* Whether an identifier of the client has its peer at `dest`. */
 bool cm_identifier_any_to(const struct client *client, const struct rnic_gid *dest);
 
 /* Ends a channel without identifiers (asserted). */
-void cm_channel_free(struct client *client, struct session_cm_channel *channel);
+void cm_channel_free(struct client *client, struct client_cm_channel *channel);
 
 /* Whether the identifier's state allows `operation` (enum rnic_ctl_operation). */
-bool cm_identifier_allows(const struct session_cm_id *id, uint32_t operation);
+bool cm_identifier_allows(const struct client_cm_id *id, uint32_t operation);
 
-enum cm_id_state cm_identifier_state(const struct session_cm_id *id);
+enum cm_id_state cm_identifier_state(const struct client_cm_id *id);
 
 /* The name of the state, for example "addr resolved", for refusals and listings. */
-const char *cm_identifier_state_name(const struct session_cm_id *id);
+const char *cm_identifier_state_name(const struct client_cm_id *id);
 
 /*
  * Whether an operation that ends with an event may begin. -ENOSPC: the client must take events
  * first.
  */
-int cm_identifier_check_room(struct session_cm_id *id);
+int cm_identifier_check_room(struct client_cm_id *id);
 
 /*
  * Makes an event about `id` with all known facts, and lets it wait or sends it. The caller owns the
  * event until then. NULL, and the client is broken: no memory.
  */
-struct cm_waiting_event *cm_identifier_new_event(struct session_cm_id *id,
+struct cm_waiting_event *cm_identifier_new_event(struct client_cm_id *id,
 						 enum rnic_cm_event_type type, int status);
-void cm_identifier_enqueue(struct session_cm_id *id, struct cm_waiting_event *event);
+void cm_identifier_enqueue(struct client_cm_id *id, struct cm_waiting_event *event);
 
 /* Notes that the operation that ends with this event has failed with `status`; 0: it has not. */
-void cm_identifier_note_failure(struct session_cm_id *id, enum rnic_cm_event_type type, int status);
+void cm_identifier_note_failure(struct client_cm_id *id, enum rnic_cm_event_type type, int status);
 
 /*
  * Tells the client about an event that did not come from a connection. `group` is NULL except for
  * multicast events. A client without memory for the event is broken, because it would wait in vain.
  */
-void cm_identifier_report(struct session_cm_id *id, enum rnic_cm_event_type type, int status,
+void cm_identifier_report(struct client_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group);
 
 /*
  * Forgets the events that the client has taken from the channel by its count `taken`, and sends
  * others. cm_identifier_look() asks the socket instead of the client.
  */
-void cm_identifier_note_taken(struct client *client, struct session_cm_channel *channel,
+void cm_identifier_note_taken(struct client *client, struct client_cm_channel *channel,
 			      uint32_t taken);
-void cm_identifier_look(struct client *client, struct session_cm_channel *channel);
+void cm_identifier_look(struct client *client, struct client_cm_channel *channel);
 
 /*
  * Moves the identifier, its events that were not taken, and the identifiers of its requests that
  * were not taken to another channel of the same client.
  */
-void cm_identifier_migrate(struct session_cm_id *id, struct session_cm_channel *channel);
+void cm_identifier_migrate(struct client_cm_id *id, struct client_cm_channel *channel);
 
 /* The last failure, and what the identifier waits for now: sentences, or empty. */
-void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32_t text_bytes);
-void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint32_t text_bytes);
+void cm_identifier_last_error(const struct client_cm_id *id, char *text, uint32_t text_bytes);
+void cm_identifier_waiting_for(const struct client_cm_id *id, char *text, uint32_t text_bytes);
 
 /* Writes the identifier's addresses and path to a reply. */
-void cm_identifier_describe(const struct session_cm_id *id,
+void cm_identifier_describe(const struct client_cm_id *id,
 			    struct rnic_ctl_cm_endpoints_reply *reply);
 
 /* The path as a queue pair of the client takes it. */
 struct rnic_path cm_identifier_verbs_path(const struct client_set *set, const struct cm_path *path);
 
 /* Writes the path from the local address to the peer, for both ends' queue pairs. */
-void cm_identifier_path(const struct session_cm_id *id, struct cm_path *path);
+void cm_identifier_path(const struct client_cm_id *id, struct cm_path *path);
 
 /*
  * Adds or removes a multicast membership of the identifier. Join: -EADDRINUSE the identifier has
  * joined already; -ENOSPC, -ENOMEM. Leave: -EINVAL there is no such membership.
  */
-int cm_identifier_join(struct session_cm_id *id, const struct cm_address *group);
-int cm_identifier_leave(struct session_cm_id *id, const struct cm_address *group);
+int cm_identifier_join(struct client_cm_id *id, const struct cm_address *group);
+int cm_identifier_leave(struct client_cm_id *id, const struct cm_address *group);
 
 #endif

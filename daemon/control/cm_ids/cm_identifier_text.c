@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void write_unanswered(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+static void write_unanswered(const struct client_cm_id *id, char *text, uint32_t text_bytes)
 {
 	char peer[RNIC_GID_TEXT_BYTES];
 
@@ -15,7 +15,7 @@ static void write_unanswered(const struct session_cm_id *id, char *text, uint32_
 	snprintf(text, text_bytes, "%s did not answer: %s", peer, strerror(-id->failure_status));
 }
 
-void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+void cm_identifier_last_error(const struct client_cm_id *id, char *text, uint32_t text_bytes)
 {
 	switch (id->failure) {
 	case RNIC_CM_ADDR_ERROR:
@@ -35,7 +35,7 @@ void cm_identifier_last_error(const struct session_cm_id *id, char *text, uint32
 	}
 }
 
-static void write_requests(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+static void write_requests(const struct client_cm_id *id, char *text, uint32_t text_bytes)
 {
 	struct cm_binding_info info;
 
@@ -47,7 +47,7 @@ static void write_requests(const struct session_cm_id *id, char *text, uint32_t 
 		snprintf(text, text_bytes, "%s", "");
 }
 
-void cm_identifier_waiting_for(const struct session_cm_id *id, char *text, uint32_t text_bytes)
+void cm_identifier_waiting_for(const struct client_cm_id *id, char *text, uint32_t text_bytes)
 {
 	if (id->event_count > 0)
 		snprintf(text, text_bytes, "its program, to take %u events", id->event_count);

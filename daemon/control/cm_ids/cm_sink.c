@@ -60,7 +60,7 @@ static void fill_event(struct rnic_ctl_cm_event *reply, const struct client_set 
 }
 
 /* Tells what the client needs to make its queue pair ready, so that the client need not ask. */
-static void add_attributes(const struct session_cm_id *id, struct rnic_ctl_cm_event *told)
+static void add_attributes(const struct client_cm_id *id, struct rnic_ctl_cm_event *told)
 {
 	struct rnic_ctl_cm_qp_attributes_reply known = {.mask = 0};
 
@@ -74,10 +74,10 @@ static void add_attributes(const struct session_cm_id *id, struct rnic_ctl_cm_ev
 /* Takes a connection request. False: the client has no room; the peer tries again later. */
 static bool request_arrived(struct client_set *set, const struct cm_event *event)
 {
-	struct session_cm_id *listener = event->user;
+	struct client_cm_id *listener = event->user;
 	struct cm_waiting_event *waiting;
 	struct cm_connection_info info;
-	struct session_cm_id *id;
+	struct client_cm_id *id;
 
 	if (listener->client->requests.is_broken)
 		return false;
@@ -111,7 +111,7 @@ static bool request_arrived(struct client_set *set, const struct cm_event *event
 
 static bool cm_sink_event(void *context, const struct cm_event *event)
 {
-	struct session_cm_id *id = event->user;
+	struct client_cm_id *id = event->user;
 	struct cm_waiting_event *waiting;
 
 	if (event->type == CM_EVENT_CONNECT_REQUEST)
@@ -152,7 +152,7 @@ static void note_stranger(struct client_set *set, const char *peer)
 
 static void cm_sink_strange_port(void *context, const struct cm_strange_port *strange)
 {
-	const struct session_cm_id *id = strange->user;
+	const struct client_cm_id *id = strange->user;
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
 	char peer[RNIC_GID_TEXT_BYTES];

@@ -15,9 +15,9 @@
 #define ACK_TIMEOUT_MAX	  31 /* a 5-bit code */
 #define MIN_RNR_TIMER_MAX 31
 
-struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal)
+struct client_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal)
 {
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, handle);
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, handle);
 	const uint32_t operation = call->request.header.operation;
 
 	if (id == NULL) {
@@ -49,7 +49,7 @@ int ctl_cm_create_channel(struct ctl_call *call)
 {
 	struct rnic_ctl_cm_channel_reply *reply = (void *)call->reply.payload;
 	struct client *client = call->client;
-	struct session_cm_channel *channel = calloc(1, sizeof(*channel));
+	struct client_cm_channel *channel = calloc(1, sizeof(*channel));
 	int result;
 
 	if (channel == NULL)
@@ -75,7 +75,7 @@ int ctl_cm_create_channel(struct ctl_call *call)
 int ctl_cm_destroy_channel(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_channel *channel =
+	struct client_cm_channel *channel =
 		handle_table_get(&call->client->cm_channels, request->handle);
 
 	if (channel == NULL)
@@ -90,7 +90,7 @@ int ctl_cm_destroy_channel(struct ctl_call *call)
 int ctl_cm_send_events(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_send_events *request = (const void *)call->request.payload;
-	struct session_cm_channel *channel =
+	struct client_cm_channel *channel =
 		handle_table_get(&call->client->cm_channels, request->channel);
 
 	if (channel == NULL)
@@ -125,9 +125,9 @@ int ctl_cm_create_id(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_create_id *request = (const void *)call->request.payload;
 	struct rnic_ctl_cm_id_reply *reply = (void *)call->reply.payload;
-	struct session_cm_channel *channel =
+	struct client_cm_channel *channel =
 		handle_table_get(&call->client->cm_channels, request->channel);
-	struct session_cm_id *id;
+	struct client_cm_id *id;
 	int result;
 
 	if (channel == NULL)
@@ -146,7 +146,7 @@ int ctl_cm_create_id(struct ctl_call *call)
 int ctl_cm_destroy_id(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_destroy_id *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");
@@ -158,8 +158,8 @@ int ctl_cm_destroy_id(struct ctl_call *call)
 int ctl_cm_migrate(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_migrate *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
-	struct session_cm_channel *channel =
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
+	struct client_cm_channel *channel =
 		handle_table_get(&call->client->cm_channels, request->channel);
 
 	if (id == NULL || channel == NULL)
@@ -177,7 +177,7 @@ int ctl_cm_set_option(struct ctl_call *call)
 	const struct rnic_ctl_cm_set_option *request = (const void *)call->request.payload;
 	const uint32_t value = request->value;
 	int refusal;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &refusal);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &refusal);
 
 	if (id == NULL)
 		return refusal;
@@ -215,7 +215,7 @@ int ctl_cm_set_option(struct ctl_call *call)
 int ctl_cm_query(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
 
 	if (id == NULL)
 		return ctl_refuse(call, -EINVAL, "no such identifier");

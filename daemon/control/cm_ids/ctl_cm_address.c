@@ -18,13 +18,13 @@
  * Whether the identifier that has the wanted address is that of a program that has ended. The
  * request is carried out again then, until the identifier is freed.
  */
-static bool holder_has_gone(const struct session_cm_id *holder)
+static bool holder_has_gone(const struct client_cm_id *holder)
 {
 	return holder != NULL && client_has_gone(holder->client);
 }
 
 /* Binds the identifier to `address`; port 0: the manager chooses a port. */
-static int take_address(struct ctl_call *call, struct session_cm_id *id,
+static int take_address(struct ctl_call *call, struct client_cm_id *id,
 			const struct cm_address *address)
 {
 	const struct cm_bind bind = {
@@ -56,7 +56,7 @@ int ctl_cm_bind(struct ctl_call *call)
 	const struct rnic_ctl_gids_reply *gids = &call->client->set->facts->gids;
 	struct cm_address local;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -78,7 +78,7 @@ int ctl_cm_listen(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_listen *request = (const void *)call->request.payload;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -98,7 +98,7 @@ int ctl_cm_listen(struct ctl_call *call)
 	return 0;
 }
 
-static int check_room(struct ctl_call *call, struct session_cm_id *id)
+static int check_room(struct ctl_call *call, struct client_cm_id *id)
 {
 	int result = cm_identifier_check_room(id);
 
@@ -110,7 +110,7 @@ static int check_room(struct ctl_call *call, struct session_cm_id *id)
  * device's; -EINVAL the requested source is not an address, or is of another family; else the
  * reason why `peer` is unreachable.
  */
-static int choose_source(const struct session_cm_id *id, const struct rnic_endpoint *source,
+static int choose_source(const struct client_cm_id *id, const struct rnic_endpoint *source,
 			 const struct cm_address *peer, struct cm_address *local)
 {
 	const struct rnic_ctl_gids_reply *gids = &id->client->set->facts->gids;
@@ -135,7 +135,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	const struct rnic_ctl_cm_resolve_address *request = (const void *)call->request.payload;
 	struct cm_address peer, local;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -173,7 +173,7 @@ int ctl_cm_resolve_route(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_resolve_route *request = (const void *)call->request.payload;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -197,7 +197,7 @@ int ctl_cm_join_mcast(struct ctl_call *call)
 	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
 	struct cm_address group;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -230,7 +230,7 @@ int ctl_cm_leave_mcast(struct ctl_call *call)
 	const struct rnic_ctl_cm_multicast *request = (const void *)call->request.payload;
 	struct cm_address group;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;

@@ -10,12 +10,12 @@
 #include "proto/ctl/ctl_message.h"
 
 struct ctl_call;
-struct session_cm_id;
+struct client_cm_id;
 
 /*
  * The identifier of `handle`, in a state that allows the operation of `call`. NULL: there is none,
  * or its state does not allow the operation; the refusal is made and stored at `refusal`.
  */
-struct session_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal);
+struct client_cm_id *ctl_cm_find(struct ctl_call *call, struct rnic_handle handle, int *refusal);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Converts the client's parameters for the connection manager, and chooses the missing ones. */
-static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct session_cm_id *id,
+static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct client_cm_id *id,
 							    const struct rnic_cm_parameters *wanted)
 {
 	const bool is_datagram = id->qp_type == RNIC_QP_TYPE_UD;
@@ -39,7 +39,7 @@ int ctl_cm_connect(struct ctl_call *call)
 	struct client_set *set = call->client->set;
 	struct cm_connect connect;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -79,7 +79,7 @@ int ctl_cm_accept(struct ctl_call *call)
 	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
 	struct cm_accept accept;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -99,7 +99,7 @@ int ctl_cm_reject(struct ctl_call *call)
 	const struct rnic_ctl_cm_connect *request = (const void *)call->request.payload;
 	uint32_t reason = request->reject_reason;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->id, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
 	if (id == NULL)
 		return result;
@@ -117,7 +117,7 @@ int ctl_cm_establish(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->handle, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->handle, &result);
 
 	if (id == NULL)
 		return result;
@@ -131,7 +131,7 @@ int ctl_cm_disconnect(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
 	int result;
-	struct session_cm_id *id = ctl_cm_find(call, request->handle, &result);
+	struct client_cm_id *id = ctl_cm_find(call, request->handle, &result);
 
 	if (id == NULL)
 		return result;
@@ -146,7 +146,7 @@ int ctl_cm_disconnect(struct ctl_call *call)
 int ctl_cm_notify(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_notify *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 
 	if (id == NULL || id->connection == NULL)
 		return ctl_refuse(call, -EINVAL, "no such connection");
@@ -168,7 +168,7 @@ static bool is_way_told(const struct rnic_ctl_cm_qp_attributes *request)
 int ctl_cm_qp_attributes(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_qp_attributes *request = (const void *)call->request.payload;
-	struct session_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->id);
 	int result;
 
 	if (id == NULL)

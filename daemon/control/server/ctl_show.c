@@ -66,7 +66,7 @@ static void show_device(struct show_walk *walk)
 	show_pkeys(&facts->pkeys, row->pkeys);
 }
 
-static void show_cm_id(struct show_walk *walk, struct client *client, struct session_cm_id *id)
+static void show_cm_id(struct show_walk *walk, struct client *client, struct client_cm_id *id)
 {
 	struct rnic_show_cm *row = show_rows_add(&walk->rows);
 	struct cm_connection_info info = {.state = ""};
@@ -295,7 +295,7 @@ static void show_cm_ids(struct show_walk *walk)
 
 	list_for_each (node, &walk->set->clients) {
 		struct client *client = list_entry(node, struct client, node);
-		struct session_cm_id *id;
+		struct client_cm_id *id;
 		uint32_t slot = 0;
 
 		if (!show_is_permitted(walk, client->uid))

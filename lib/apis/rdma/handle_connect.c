@@ -48,7 +48,7 @@ static bool can_be_tried_again(const struct rnic_handle_qp *qp)
 static int handle_connect_prepare(const struct rnic_handle_qp *qp, struct rnic_cm_channel **channel,
 				  struct rnic_cm_parameters *parameters)
 {
-	int error = rnic_dial_create_channel(qp->session->context, channel);
+	int error = rnic_dial_create_channel(qp->domain->context, channel);
 
 	return error != 0 ? error : rnic_dial_parameters(qp->native, NULL, 0, parameters);
 }
@@ -164,7 +164,7 @@ static void end_listener(struct rnic_handle *handle)
 		rnic_cm_destroy_id(listener->id);
 	if (listener->channel != NULL)
 		rnic_cm_destroy_channel(listener->channel);
-	rnic_handle_session_release(listener->session);
+	rnic_handle_domain_release(listener->domain);
 	free(listener);
 }
 
@@ -175,9 +175,9 @@ static int handle_connect_listen_at(const char *host, uint16_t port)
 
 	if (listener == NULL)
 		return -ENOMEM;
-	error = rnic_handle_session_hold(&listener->session);
+	error = rnic_handle_domain_hold(&listener->domain);
 	if (error == 0)
-		error = rnic_dial_create_channel(listener->session->context, &listener->channel);
+		error = rnic_dial_create_channel(listener->domain->context, &listener->channel);
 	if (error == 0)
 		error = rnic_dial_listen(listener->channel, host, port, 0, &listener->id,
 					 &listener->port);
@@ -274,7 +274,7 @@ static int accept_with(struct attempt *attempt, int timeout_ms, int cancellation
 	int error = -EBADF;
 
 	if (attempt->listener != NULL && attempt->qp != NULL)
-		error = attempt->listener->session == attempt->qp->session
+		error = attempt->listener->domain == attempt->qp->domain
 				? handle_connect_begin(attempt->qp)
 				: -ENODEV;
 	if (error == 0)

@@ -83,7 +83,7 @@ void rnic_handle_fail(struct rnic_handle_qp *qp)
 
 int rnic_handle_link_to_itself(struct rnic_handle_qp *qp)
 {
-	struct rnic_context *context = qp->session->context;
+	struct rnic_context *context = qp->domain->context;
 	struct rnic_qp_options options = {
 		.type = RNIC_QP_TYPE_RC,
 		.send_cq = qp->send_cq,
@@ -94,7 +94,7 @@ int rnic_handle_link_to_itself(struct rnic_handle_qp *qp)
 			       .max_recv_sge = 1},
 	};
 	struct rnic_qp *sender;
-	int error = rnic_create_qp(qp->session->pd, &options, &sender);
+	int error = rnic_create_qp(qp->domain->pd, &options, &sender);
 
 	if (error != 0)
 		return error;
@@ -114,7 +114,7 @@ int rnic_handle_link_to_itself(struct rnic_handle_qp *qp)
 
 static int link_to(struct rnic_handle_qp *qp, int peer_number)
 {
-	int error = handle_link_bring_up(qp->session->context, qp->native, (uint32_t)peer_number);
+	int error = handle_link_bring_up(qp->domain->context, qp->native, (uint32_t)peer_number);
 
 	if (error != 0)
 		return error;
@@ -157,7 +157,7 @@ static int link_both(struct rnic_handle_qp *qp, struct rnic_handle_qp *peer)
 	struct rnic_handle_qp *second = qp < peer ? peer : qp;
 	int error = 0;
 
-	if (qp->session != peer->session)
+	if (qp->domain != peer->domain)
 		return -ENODEV;
 	pthread_mutex_lock(&first->lock);
 	pthread_mutex_lock(&second->lock);

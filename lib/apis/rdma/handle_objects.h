@@ -14,7 +14,7 @@
 #define LIB_APIS_RDMA_HANDLE_OBJECTS_H
 
 #include "lib/apis/rdma/handle_directory.h"
-#include "lib/apis/rdma/handle_session.h"
+#include "lib/apis/rdma/handle_domain.h"
 #include "lib/apis/rdma/posted_ring.h"
 
 #include <rnic/rdma.h>
@@ -25,7 +25,7 @@
 
 struct rnic_handle_region {
 	struct rnic_handle handle;
-	struct rnic_handle_session *session;
+	struct rnic_handle_domain *domain;
 	struct rnic_mr *mr; /* ends with the handle: a holder of a reference must not use it */
 	uint64_t address;
 	uint64_t length;
@@ -45,7 +45,7 @@ enum rnic_handle_link {
 
 struct rnic_handle_qp {
 	struct rnic_handle handle;
-	struct rnic_handle_session *session;
+	struct rnic_handle_domain *domain;
 	struct rnic_channel *channel;
 	struct rnic_cq *send_cq;
 	struct rnic_cq *recv_cq;
@@ -72,7 +72,7 @@ struct rnic_handle_qp {
 
 struct rnic_handle_listener {
 	struct rnic_handle handle;
-	struct rnic_handle_session *session;
+	struct rnic_handle_domain *domain;
 	struct rnic_cm_channel *channel;
 	struct rnic_cm_id *id;
 	uint16_t port;

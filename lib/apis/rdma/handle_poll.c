@@ -228,8 +228,7 @@ static int handle_poll_sleep_for_events(struct rnic_handle_qp *qp, uint64_t unti
 	pthread_mutex_unlock(&qp->lock);
 	pthread_cleanup_push(handle_poll_end_sleep, qp);
 	pthread_setcancelstate(cancellation, NULL);
-	count = rnic_wait(qp->session->context, descriptors, 2,
-			  rnic_dial_poll_timeout_ms(until_ns));
+	count = rnic_wait(qp->domain->context, descriptors, 2, rnic_dial_poll_timeout_ms(until_ns));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(true);
 	error = count < 0 ? count : 0;

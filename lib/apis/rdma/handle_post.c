@@ -105,7 +105,7 @@ static int handle_post_check(const struct rnic_handle_qp *qp,
 {
 	const bool is_written_to = is_for_receiving(transfer) || transfer->opcode == RDMA_WC_READ;
 
-	if (region->session != qp->session)
+	if (region->domain != qp->domain)
 		return -ENODEV;
 	if (transfer->local_offset > region->length ||
 	    transfer->length > region->length - transfer->local_offset)

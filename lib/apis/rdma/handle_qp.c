@@ -54,7 +54,7 @@ static void handle_qp_end_qp(struct rnic_handle *handle)
 		rnic_destroy_channel(qp->channel);
 	rnic_posted_ring_fini(&qp->receives);
 	rnic_posted_ring_fini(&qp->sends);
-	rnic_handle_session_release(qp->session);
+	rnic_handle_domain_release(qp->domain);
 	pthread_cond_destroy(&qp->woken);
 	pthread_mutex_destroy(&qp->lock);
 	free(qp);
@@ -62,7 +62,7 @@ static void handle_qp_end_qp(struct rnic_handle *handle)
 
 static int handle_qp_make_queues(struct rnic_handle_qp *qp)
 {
-	struct rnic_context *context = qp->session->context;
+	struct rnic_context *context = qp->domain->context;
 	int error = rnic_create_channel(context, &qp->channel);
 
 	if (error != 0)
@@ -87,7 +87,7 @@ static int make_native(struct rnic_handle_qp *qp)
 			       .max_send_sge = 1,
 			       .max_recv_sge = 1},
 	};
-	int error = rnic_create_qp(qp->session->pd, &options, &qp->native);
+	int error = rnic_create_qp(qp->domain->pd, &options, &qp->native);
 
 	return error != 0 ? error : rnic_dial_prepare(qp->native);
 }
@@ -95,11 +95,11 @@ static int make_native(struct rnic_handle_qp *qp)
 static int make_parts(struct rnic_handle_qp *qp, uint32_t send_depth, uint32_t recv_depth)
 {
 	const struct rnic_device_attributes *device;
-	int error = rnic_handle_session_hold(&qp->session);
+	int error = rnic_handle_domain_hold(&qp->domain);
 
 	if (error != 0)
 		return error;
-	device = rnic_get_device_attributes(qp->session->context);
+	device = rnic_get_device_attributes(qp->domain->context);
 	if (send_depth >= device->max_qp_wr || recv_depth > device->max_qp_wr)
 		return -EINVAL;
 	error = rnic_posted_ring_init(&qp->sends, send_depth);

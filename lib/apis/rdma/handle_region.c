@@ -10,8 +10,8 @@ static void end_region(struct rnic_handle *handle)
 	struct rnic_handle_region *region = (struct rnic_handle_region *)handle;
 
 	if (region->memory != NULL)
-		rnic_free(region->session->context, region->memory);
-	rnic_handle_session_release(region->session);
+		rnic_free(region->domain->context, region->memory);
+	rnic_handle_domain_release(region->domain);
 	free(region);
 }
 
@@ -23,13 +23,13 @@ static int register_region(void *addr, uint64_t length, int access_flags, void *
 
 	if (region == NULL)
 		return -ENOMEM;
-	error = rnic_handle_session_hold(&region->session);
+	error = rnic_handle_domain_hold(&region->domain);
 	if (error == 0 && memory != NULL) {
-		error = rnic_alloc(region->session->context, length, &region->memory);
+		error = rnic_alloc(region->domain->context, length, &region->memory);
 		addr = region->memory;
 	}
 	if (error == 0)
-		error = rnic_reg_mr(region->session->pd, addr, length, (uintptr_t)addr,
+		error = rnic_reg_mr(region->domain->pd, addr, length, (uintptr_t)addr,
 				    (uint32_t)access_flags, &region->mr);
 	if (error != 0) {
 		end_region(&region->handle);

@@ -2,7 +2,7 @@
 /* The list of devices, and opening and closing one. */
 #include "lib/client/native/device_list.h"
 #include "lib/client/native/disable.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
 #include <assert.h>
@@ -129,16 +129,16 @@ static void fill_extended(struct verbs_context *verbs)
 	verbs->reg_dm_mr = rnic_verbs_reg_dm_mr;
 }
 
-struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd)
+struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_opened *opened, int cmd_fd)
 {
 	struct rnic_verbs_context *context = calloc(1, sizeof(*context));
 	struct ibv_context *ibv;
 
 	if (context == NULL)
 		return rnic_verbs_null(ENOMEM);
-	context->session = session;
-	context->native = rnic_verbs_session_native(session);
-	context->device = rnic_verbs_session_device(session);
+	context->opened = opened;
+	context->native = rnic_verbs_opened_native(opened);
+	context->device = rnic_verbs_opened_device(opened);
 	atomic_fetch_add(&context->device->references, 1);
 	fill_extended(&context->verbs);
 	ibv = &context->verbs.context;
@@ -156,17 +156,17 @@ struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	struct rnic_verbs_session *session;
+	struct rnic_verbs_opened *opened;
 	struct ibv_context *context;
 	int cmd_fd;
-	int error = rnic_verbs_session_open(rnic_verbs_device(device), &session, &cmd_fd);
+	int error = rnic_verbs_opened_create(rnic_verbs_device(device), &opened, &cmd_fd);
 
 	if (error != 0)
 		return rnic_verbs_null(-error);
-	context = rnic_verbs_context_create(session, cmd_fd);
+	context = rnic_verbs_context_create(opened, cmd_fd);
 	if (context == NULL) {
 		close(cmd_fd);
-		rnic_verbs_session_release(session);
+		rnic_verbs_opened_release(opened);
 		return rnic_verbs_null(ENOMEM);
 	}
 	return context;
@@ -176,7 +176,7 @@ int ibv_close_device(struct ibv_context *ibv)
 {
 	struct rnic_verbs_context *context = rnic_verbs_context(ibv);
 
-	rnic_verbs_session_release(context->session);
+	rnic_verbs_opened_release(context->opened);
 	rnic_verbs_device_release(context->device);
 	close(ibv->cmd_fd);
 	pthread_mutex_destroy(&ibv->mutex);

@@ -4,7 +4,7 @@
  * is. Its addresses are offsets; programs reach it by copying, as they must on hardware.
  */
 #include "lib/dropin/verbs/ibv_handle_check.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>

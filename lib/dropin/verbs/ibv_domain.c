@@ -8,7 +8,7 @@
  * calls it.
  */
 #include "lib/dropin/verbs/ibv_handle_check.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>

@@ -2,41 +2,41 @@
 /*
  * Importing: a second context, and objects of the first one in it.
  *
- * Within a process the second context is of the same session, so that an imported object is another
- * name for the same thing. In another process it is of a session of that process. The daemon lends
- * to that session the exporter's protection domains and tells it the keys of the exporter's
- * regions. Either way un-importing forgets the name.
+ * Within a process the second context shares the opened device, so that an imported object is
+ * another name for the same thing. Another process opens the device itself. The daemon lends to
+ * the session of that process the exporter's protection domains and tells it the keys of the
+ * exporter's regions. Either way un-importing forgets the name.
  */
 #include "lib/dropin/verbs/ibv_handle_check.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /*
- * A session that this process has and that is alive. After a fork() the list still holds the
- * parent's sessions, but they are dead: the child is another process.
+ * An opened device that this process has and that is alive. After a fork() the list still holds
+ * those of the parent, but they are dead: the child is another process.
  */
-static int find_alive(int cmd_fd, struct rnic_verbs_session **session)
+static int find_alive(int cmd_fd, struct rnic_verbs_opened **opened)
 {
 	struct rnic_port_attributes port;
-	int error = rnic_verbs_session_find(cmd_fd, session);
+	int error = rnic_verbs_opened_find(cmd_fd, opened);
 
 	if (error != 0)
 		return error;
-	error = rnic_query_port(rnic_verbs_session_native(*session), &port);
+	error = rnic_query_port(rnic_verbs_opened_native(*opened), &port);
 	if (error != 0)
-		rnic_verbs_session_release(*session);
+		rnic_verbs_opened_release(*opened);
 	return error;
 }
 
-static struct ibv_context *import_within(struct rnic_verbs_session *session, int cmd_fd)
+static struct ibv_context *import_within(struct rnic_verbs_opened *opened, int cmd_fd)
 {
-	struct ibv_context *context = rnic_verbs_context_create(session, cmd_fd);
+	struct ibv_context *context = rnic_verbs_context_create(opened, cmd_fd);
 
 	if (context == NULL)
-		rnic_verbs_session_release(session);
+		rnic_verbs_opened_release(opened);
 	return context;
 }
 
@@ -44,30 +44,33 @@ static struct ibv_context *import_within(struct rnic_verbs_session *session, int
 static struct ibv_context *import_from_another(int cmd_fd)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
-	struct rnic_verbs_session *session;
+	struct rnic_verbs_opened *opened;
 	struct ibv_context *context = NULL;
 	int error = -EOPNOTSUPP;
 
 	if (devices == NULL)
 		return NULL;
 	for (struct ibv_device **device = devices; *device != NULL && error != 0; device++)
-		error = rnic_verbs_session_import(rnic_verbs_device(*device), cmd_fd, &session);
+		error = rnic_verbs_opened_import(rnic_verbs_device(*device), cmd_fd, &opened);
 	if (error == 0)
-		context = import_within(session, cmd_fd);
+		context = import_within(opened, cmd_fd);
 	else
 		errno = -error;
 	ibv_free_device_list(devices);
 	return context;
 }
 
-/* On success cmd_fd belongs to the context. A descriptor that names no session gets EOPNOTSUPP. */
+/*
+ * On success cmd_fd belongs to the context. A descriptor that names no opened device gets
+ * EOPNOTSUPP.
+ */
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
-	struct rnic_verbs_session *session;
-	int error = find_alive(cmd_fd, &session);
+	struct rnic_verbs_opened *opened;
+	int error = find_alive(cmd_fd, &opened);
 
 	if (error == 0)
-		return import_within(session, cmd_fd);
+		return import_within(opened, cmd_fd);
 	if (error == -EOPNOTSUPP || error == -ENODEV)
 		return import_from_another(cmd_fd);
 	return rnic_verbs_null(-error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/populate.h"
 #include "lib/dropin/verbs/ibv_handle_check.h"
-#include "lib/dropin/verbs/ibv_session.h"
+#include "lib/dropin/verbs/ibv_opened.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 #include "proto/base/checked.h"
 

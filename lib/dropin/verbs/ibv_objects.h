@@ -27,7 +27,7 @@
 #undef ibv_reg_mr_iova
 
 #define RNIC_VERBS_PORT		1
-#define RNIC_VERBS_DM_BYTES_MAX (UINT32_C(16) << 20) /* of one session */
+#define RNIC_VERBS_DM_BYTES_MAX (UINT32_C(16) << 20) /* of one opened device */
 
 /*
  * Providers of rdma-core that a program links compare a pointer right behind struct ibv_device with
@@ -49,12 +49,12 @@ struct rnic_verbs_device {
 	char socket_path[RNIC_SOCKET_PATH_BYTES];
 };
 
-struct rnic_verbs_session; /* ibv_session.h */
+struct rnic_verbs_opened; /* ibv_opened.h */
 struct rnic_verbs_send_batch;
 
 struct rnic_verbs_context {
 	struct rnic_context *native;
-	struct rnic_verbs_session *session;
+	struct rnic_verbs_opened *opened;
 	struct rnic_verbs_device *device;
 	struct verbs_context verbs; /* last: programs find members counting from its end */
 };
@@ -62,7 +62,7 @@ struct rnic_verbs_context {
 /* Names an object for a program that imports its context. */
 struct rnic_verbs_export {
 	struct rnic_verbs_export *next;
-	struct rnic_verbs_export **link; /* what points to this one in the session's list */
+	struct rnic_verbs_export **link; /* what points to this one in the list of exports */
 	uint32_t kind;			 /* enum rnic_verbs_export_kind */
 	uint32_t handle;
 	uint32_t key; /* of an MR: its lkey */
@@ -256,10 +256,10 @@ static inline struct rnic_verbs_ah *rnic_verbs_ah(const struct ibv_ah *ah)
 }
 
 /*
- * Makes a context of `session`. The caller's reference and `cmd_fd` become the context's. NULL with
+ * Makes a context of `opened`. The caller's reference and `cmd_fd` become the context's. NULL with
  * errno: no memory; both stay the caller's. In ibv_device.c.
  */
-struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_session *session, int cmd_fd);
+struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_opened *opened, int cmd_fd);
 
 /* Gives a reference to the device back. In ibv_device.c. */
 void rnic_verbs_device_release(struct rnic_verbs_device *device);

@@ -9,11 +9,11 @@
  *
  * tools/examples/rpc_echo.c is a server and a client.
  *
- * Messages travel in a session, which repairs loss, doubling and order. The session uses datagrams
- * of a UD queue pair, or a connection of RC queue pairs. Requests and answers beyond 128 KiB, and
- * streams, travel in parts: the receiving side grants parts as it has room. On a connection the
- * sender writes these into the receiver's memory by RDMA; on datagrams they travel like everything
- * else.
+ * Messages travel in a conversation, which repairs loss, doubling and order. The conversation uses
+ * datagrams of a UD queue pair, or a connection of RC queue pairs. Requests and answers beyond
+ * 128 KiB, and streams, travel in parts: the receiving side grants parts as it has room. On a
+ * connection the sender writes these into the receiver's memory by RDMA; on datagrams they travel
+ * like everything else.
  *
  * A call executes at most once, also when its answer is lost and when client and server lose and
  * find each other again; enum rnic_rpc_status says what each error means for that. Every call ends:
@@ -25,8 +25,8 @@
  * daemon. An object belongs to one thread at a time. Nothing happens in the background: the owner
  * calls the turn function, in a loop or whenever the object's descriptor is readable. The turn
  * function runs the closures. A closure may begin and cancel calls, but must not turn or destroy
- * its object. An owner that does not turn for some seconds loses the sessions; a client gets
- * another session with its next call.
+ * its object. An owner that does not turn for some seconds loses the conversations; a client gets
+ * another conversation with its next call.
  */
 #ifndef RNIC_RPC_H
 #define RNIC_RPC_H
@@ -43,10 +43,10 @@ extern "C" {
 struct rnic_rpc_client;
 struct rnic_rpc_server;
 
-/* Takes the news of sessions, a sentence without a full stop, for a log. */
+/* Takes the news of conversations, a sentence without a full stop, for a log. */
 typedef void rnic_rpc_log(void *user, const char *sentence);
 
-/* The transport of a client's session; a server takes both, at the same port number. */
+/* The transport of a client's conversation; a server takes both, at the same port number. */
 enum rnic_rpc_transport {
 	RNIC_RPC_UD, /* datagrams: no set-up, and a client costs the server no queue pair */
 	RNIC_RPC_RC, /* a connection; a server takes 2,048 of them */
@@ -69,8 +69,8 @@ struct rnic_rpc_options {
 	 * For a server, 0 for the defaults: the most bytes that it holds for clients: requests
 	 * until they are answered, answers until the client confirms them, and stream bytes that
 	 * the client has not taken. Beyond that calls end with OVERLOADED or, for an answer that is
-	 * too large, with TOO_LARGE; streams wait; the server forgets clients without a session; a
-	 * client that takes nothing any more loses its session.
+	 * too large, with TOO_LARGE; streams wait; the server forgets clients without a
+	 * conversation; a client that takes nothing any more loses its conversation.
 	 */
 	uint64_t max_client_answer_bytes; /* of one client; 256 MiB */
 	uint64_t max_answer_bytes;	  /* of all; 1 GiB */
@@ -144,8 +144,8 @@ typedef void rnic_rpc_chunk(const void *bytes, size_t count, void *user);
 /*
  * Begins a call whose method may send a stream before its answer: `chunk` runs for each chunk, in
  * order, then `closure`, with the same `user`. The division of the bytes into chunks has no
- * meaning. The client never sends such a call again: when the session is lost, the call ends with
- * OUTCOME_UNKNOWN. Errors as of rnic_rpc_begin().
+ * meaning. The client never sends such a call again: when the conversation is lost, the call ends
+ * with OUTCOME_UNKNOWN. Errors as of rnic_rpc_begin().
  */
 RNIC_API int rnic_rpc_begin_stream(struct rnic_rpc_client *client,
 				   const ProtobufCServiceDescriptor *service, unsigned method,
@@ -190,8 +190,8 @@ RNIC_API int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint
 				    struct rnic_rpc_server **server);
 
 /*
- * Ends all sessions. A service may answer its open calls later, to no effect: their closures stay
- * valid until the service calls them.
+ * Ends all conversations. A service may answer its open calls later, to no effect: their closures
+ * stay valid until the service calls them.
  */
 RNIC_API void rnic_rpc_destroy_server(struct rnic_rpc_server *server);
 
@@ -226,9 +226,9 @@ RNIC_API uint32_t rnic_rpc_time_left_ms(const void *closure_data);
  * Writes the next up to `bytes` bytes of a stream to `room` and returns their number. Returns 0
  * when the stream has no bytes now, see rnic_rpc_wake_stream(), and when the function has called
  * the closure, in this call or before: the closure ends the stream, with NULL as an error. `room`
- * NULL means that nobody wants the stream any more, because its caller or the session is gone: the
- * server does not ask again, and the method must call the closure soon. The function must not call
- * the closure of another call.
+ * NULL means that nobody wants the stream any more, because its caller or the conversation is gone:
+ * the server does not ask again, and the method must call the closure soon. The function must not
+ * call the closure of another call.
  */
 typedef size_t rnic_rpc_produce(void *user, void *room, size_t bytes);
 

@@ -67,8 +67,8 @@ client_begin() {
 
 client_begin_held() {
 	client_begin hold 0
-	check "the client has a session" \
-		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
+	check "the client has a conversation" \
+		wait_for 20 grep -q "a conversation with the server is open" "$WORK/rpc-begun.out"
 }
 
 # client_ends STATUS WHAT: the one in the background, within half a minute.
@@ -134,19 +134,20 @@ judge_client_death() {
 	expect $ok echo 100
 }
 
-# The network is gone, as the server's daemon stands still, until the client has lost its session in
-# the middle of very many calls. In the next session none is lost, and none is executed twice.
-judge_lost_session() {
+# The network is gone, as the server's daemon stands still, until the client has lost its
+# conversation in the middle of very many calls. In the next conversation none is lost, and none is
+# executed twice.
+judge_lost_conversation() {
 	server_kill
 	server_start
 	client_begin add "${many[${transport[0]:---ud}]}"
 	check "the client calls" \
-		wait_for 20 grep -q "a session with the server is open" "$WORK/rpc-begun.out"
+		wait_for 20 grep -q "a conversation with the server is open" "$WORK/rpc-begun.out"
 	daemon_stop 0
-	check "the client loses its session" \
-		wait_for 30 grep -q "the session has ended" "$WORK/rpc-begun.out"
+	check "the client loses its conversation" \
+		wait_for 30 grep -q "the conversation has ended" "$WORK/rpc-begun.out"
 	daemon_continue 0
-	client_ends $ok "calls over two sessions"
+	client_ends $ok "calls over two conversations"
 	server_kill
 	server_start
 }
@@ -187,7 +188,7 @@ for option in ${5:---ud --rc}; do
 	judge_calls
 	judge_client_death
 	judge_server_death
-	[ "$1" = one ] || judge_lost_session
+	[ "$1" = one ] || judge_lost_conversation
 done
 if [ "$1" != one ] && [ -z "${4:-}" ] && [ "${5:-}" != --ud ]; then
 	judge_daemon_death 1

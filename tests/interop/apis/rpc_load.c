@@ -4,8 +4,8 @@
  *
  *     rpc_load [--rc] HOST PORT CLIENTS CALLS
  *
- * Each is a client of its own, with its own session of the daemon. First each makes one call; when
- * all are answered it prints "standing" and waits for a line on its input. Then all make CALLS
+ * Each is a client of its own, with its own connection to the daemon. First each makes one call;
+ * when all are answered it prints "standing" and waits for a line on its input. Then all make CALLS
  * calls, one after another, at the same time. It prints how many calls that were a second, and how
  * many the slowest client had when the fastest was ready.
  */
@@ -144,7 +144,7 @@ static void open_callers(struct load *load, const struct rnic_rpc_options *optio
 	}
 }
 
-/* Sessions stay while they wait; their clients must turn. */
+/* Conversations stay while they wait; their clients must turn. */
 static void wait_for_input(struct load *load)
 {
 	struct epoll_event events[64], input = {.events = EPOLLIN, .data.ptr = NULL};

@@ -26,7 +26,7 @@ all_have_ended() {
 	for pid in "${load_pids[@]}"; do has_ended "$pid" || return 1; done
 }
 
-# run OPTION...: all sessions stand at the same time, then all call.
+# run OPTION...: all conversations stand at the same time, then all call.
 run() {
 	local i pid failed=0
 	load_pids=()

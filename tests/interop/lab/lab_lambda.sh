@@ -121,7 +121,7 @@ fail:it says that it failed: -7
 overflow:more than there is room for
 END
 printf 'loop\nstill here\n' | client lambda --secret "$secret" --code "$misdeeds" --timeout 60
-check "the session goes on" grep -q "still here" "$WORK/client.out"
+check "the connection goes on" grep -q "still here" "$WORK/client.out"
 server_stop
 
 # ---- ends in the middle ----

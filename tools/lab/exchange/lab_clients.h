@@ -3,7 +3,7 @@
  * The processes that serve clients, in the order in which they began. There is room for LAB_CLIENTS
  * of them. A peer that connects and then is silent, or sends something else, must not keep others
  * out: with no room left, the table ends the process that has waited longest for its client to
- * become known. A process whose client is known, after lab_session_answer(), stays as long as the
+ * become known. A process whose client is known, after lab_meeting_answer(), stays as long as the
  * client does.
  */
 #ifndef TOOLS_LAB_EXCHANGE_LAB_CLIENTS_H

@@ -22,7 +22,7 @@ enum {
 };
 
 struct lambda_request {
-	uint32_t number; /* 1, 2, 3, ... in this session */
+	uint32_t number; /* 1, 2, 3, ... on this connection */
 	uint32_t file_bytes;
 	uint32_t input_bytes;
 	uint32_t output_room;

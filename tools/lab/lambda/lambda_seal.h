@@ -4,7 +4,7 @@
  *
  *   proof  with the secret, over a label, the server's nonce and the client's HELLO (which has a
  *          nonce and the queue pair, so that the proof is useless for any other connection)
- *   key    of the session, likewise with another label (or random, and sent where nobody listens)
+ *   key    of the connection, likewise with another label (or random and sent where nobody listens)
  *   seal   with the key, over each request and each result as they lie in memory: the server does
  *          not run code that somebody else wrote into the region, and the client does not believe
  *          a result that is not the server's
@@ -24,7 +24,7 @@ struct lambda_secret {
 	uint8_t bytes[LAMBDA_SECRET_BYTES_MAX];
 };
 
-/* A session's key. */
+/* A connection's key. */
 struct lambda_key {
 	uint8_t bytes[LAB_PROOF_BYTES];
 };

@@ -96,7 +96,7 @@ static int lab_lambda_client_show(const struct lambda_client *client,
 }
 
 /* The header, the file and the input, one element each; they lie behind each other. */
-static int lab_lambda_client_send_request(struct lab_session *session, struct lambda_client *client,
+static int lab_lambda_client_send_request(struct lab_meeting *meeting, struct lambda_client *client,
 					  uint32_t bytes)
 {
 	uint32_t lkey = client->request.mr->lkey, file_bytes = (uint32_t)client->file_bytes;
@@ -110,8 +110,8 @@ static int lab_lambda_client_send_request(struct lab_session *session, struct la
 	struct ibv_send_wr request = {
 		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 		.imm_data = htonl(whole),
-		.wr.rdma = {.remote_addr = session->theirs.region_address,
-			    .rkey = session->theirs.region_key},
+		.wr.rdma = {.remote_addr = meeting->theirs.region_address,
+			    .rkey = meeting->theirs.region_key},
 	};
 	const struct lambda_request header = {
 		.number = client->number,
@@ -123,15 +123,15 @@ static int lab_lambda_client_send_request(struct lab_session *session, struct la
 	lambda_request_encode(&header, client->request.memory);
 	if (lambda_seal_put(&client->key, client->request.memory, whole, LAMBDA_REQUEST_SEAL))
 		return -EIO;
-	return lab_session_request(session, &request, elements, bytes ? 3 : 2);
+	return lab_meeting_request(meeting, &request, elements, bytes ? 3 : 2);
 }
 
-static int receive_result(struct lab_session *session, struct lambda_client *client,
+static int receive_result(struct lab_meeting *meeting, struct lambda_client *client,
 			  struct lambda_result *result)
 {
 	struct ibv_wc message;
 	uint32_t bytes;
-	int error = lab_session_expect(session, &message);
+	int error = lab_meeting_expect(meeting, &message);
 
 	if (error)
 		return error;
@@ -148,7 +148,7 @@ static int receive_result(struct lab_session *session, struct lambda_client *cli
 	return -EPROTO;
 }
 
-static int lab_lambda_client_deliver(struct lab_session *session, void *context, char *input,
+static int lab_lambda_client_deliver(struct lab_meeting *meeting, void *context, char *input,
 				     uint32_t bytes)
 {
 	struct lambda_client *client = context;
@@ -156,29 +156,29 @@ static int lab_lambda_client_deliver(struct lab_session *session, void *context,
 	struct lambda_result result;
 	int error;
 
-	if (before + bytes > session->theirs.region_bytes ||
+	if (before + bytes > meeting->theirs.region_bytes ||
 	    before + bytes > client->request.bytes) {
 		lab_say("function and input together have %zu bytes; see --buffer-size of both "
 			"sides",
 			before + bytes);
 		return 1;
 	}
-	error = verbs_link_receive(&session->link, NULL, 0);
+	error = verbs_link_receive(&meeting->link, NULL, 0);
 	if (error)
 		return error;
 	memcpy(client->request.memory + before, input, bytes);
 	client->number++;
-	error = lab_lambda_client_send_request(session, client, bytes);
+	error = lab_lambda_client_send_request(meeting, client, bytes);
 	if (error == 0)
-		error = receive_result(session, client, &result);
+		error = receive_result(meeting, client, &result);
 	return error ? error : lab_lambda_client_show(client, &result);
 }
 
-/* ---- a session ---- */
+/* ---- a meeting ---- */
 
-static int run_on_file(struct lab_session *session, struct lambda_client *client)
+static int run_on_file(struct lab_meeting *meeting, struct lambda_client *client)
 {
-	const char *path = session->options->input;
+	const char *path = meeting->options->input;
 	uint8_t *input = NULL;
 	size_t bytes = 0;
 	int error = file_bytes_read(path, client->request.bytes, &input, &bytes);
@@ -188,31 +188,31 @@ static int run_on_file(struct lab_session *session, struct lambda_client *client
 		return error;
 	}
 	client->is_raw = true;
-	error = lab_lambda_client_deliver(session, client, (char *)input, (uint32_t)bytes);
+	error = lab_lambda_client_deliver(meeting, client, (char *)input, (uint32_t)bytes);
 	free(input);
 	return error;
 }
 
-static int lab_lambda_client_open_regions(struct lab_session *session, struct lambda_client *client)
+static int lab_lambda_client_open_regions(struct lab_meeting *meeting, struct lambda_client *client)
 {
-	uint32_t bytes = session->options->buffer_bytes;
+	uint32_t bytes = meeting->options->buffer_bytes;
 	int error;
 
 	client->copy = malloc(bytes);
 	if (!client->copy)
 		return -ENOMEM;
-	error = lab_session_open(session, IBV_ACCESS_REMOTE_WRITE);
+	error = lab_meeting_open(meeting, IBV_ACCESS_REMOTE_WRITE);
 	if (error)
 		return error;
-	error = verbs_region_create(&session->link, bytes, 0, &client->request);
+	error = verbs_region_create(&meeting->link, bytes, 0, &client->request);
 	if (error)
 		return error;
-	error = verbs_region_create(&session->link, bytes,
+	error = verbs_region_create(&meeting->link, bytes,
 				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 				    &client->result);
 	if (error)
 		return error;
-	lab_session_offer(session, &client->result, bytes);
+	lab_meeting_offer(meeting, &client->result, bytes);
 	if (LAMBDA_REQUEST_BYTES + client->file_bytes <= bytes) {
 		memcpy(client->request.memory + LAMBDA_REQUEST_BYTES, client->file,
 		       client->file_bytes);
@@ -222,37 +222,37 @@ static int lab_lambda_client_open_regions(struct lab_session *session, struct la
 	return -EFBIG;
 }
 
-static int meet(struct lab_session *session, struct lambda_client *client)
+static int meet(struct lab_meeting *meeting, struct lambda_client *client)
 {
-	const char *path = session->options->secret;
+	const char *path = meeting->options->secret;
 	struct lambda_secret secret;
 	int error = path ? lambda_secret_load(path, &secret) : 0;
 
 	if (error == 0)
-		error = lab_session_greet(session);
+		error = lab_meeting_greet(meeting);
 	if (error == 0)
-		error = lambda_trust_show(session, path ? &secret : NULL, &client->key);
+		error = lambda_trust_show(meeting, path ? &secret : NULL, &client->key);
 	lambda_secret_forget(&secret);
-	return error ? error : lab_session_meet(session);
+	return error ? error : lab_meeting_meet(meeting);
 }
 
-int lab_lambda_use(struct lab_session *session)
+int lab_lambda_use(struct lab_meeting *meeting)
 {
 	struct lambda_client client = {0};
-	int result = load_file(session->options, &client);
+	int result = load_file(meeting->options, &client);
 
 	if (result == 0)
-		result = lab_lambda_client_open_regions(session, &client);
+		result = lab_lambda_client_open_regions(meeting, &client);
 	if (result == 0)
-		result = meet(session, &client);
-	if (result == 0 && session->options->input)
-		result = run_on_file(session, &client);
+		result = meet(meeting, &client);
+	if (result == 0 && meeting->options->input)
+		result = run_on_file(meeting, &client);
 	else if (result == 0)
-		result = lab_talk(session, "> ", session->options->buffer_bytes,
+		result = lab_talk(meeting, "> ", meeting->options->buffer_bytes,
 				  lab_lambda_client_deliver, &client);
 	verbs_region_destroy(&client.request);
 	verbs_region_destroy(&client.result);
-	lab_session_close(session);
+	lab_meeting_close(meeting);
 	free(client.copy);
 	free(client.file);
 	explicit_bzero(&client.key, sizeof(client.key));

@@ -24,7 +24,7 @@
 static int table_fd = -1;
 
 struct lambda_server {
-	struct lab_session *session;
+	struct lab_meeting *meeting;
 	struct sandbox sandbox;
 	struct lambda_key key;
 	struct verbs_region requests;
@@ -96,7 +96,7 @@ static int open_request(struct lambda_server *server, uint32_t bytes,
 static uint32_t output_room(const struct lambda_server *server,
 			    const struct lambda_request *request)
 {
-	uint32_t room = server->session->theirs.region_bytes;
+	uint32_t room = server->meeting->theirs.region_bytes;
 
 	if (room > server->results.bytes)
 		room = (uint32_t)server->results.bytes;
@@ -139,7 +139,7 @@ static int lab_lambda_server_run(struct lambda_server *server, uint32_t bytes,
 		.output = server->results.memory + LAMBDA_RESULT_BYTES,
 		.output_room = output_room(server, &request),
 	};
-	error = sandbox_run(&server->sandbox, server->session->watch, &job, result);
+	error = sandbox_run(&server->sandbox, server->meeting->watch, &job, result);
 	if (error == -ECONNRESET || error == -EINTR || error == -EIO)
 		return error;
 	if (error)
@@ -149,10 +149,10 @@ static int lab_lambda_server_run(struct lambda_server *server, uint32_t bytes,
 	return 0;
 }
 
-/* As lab_session_reply(). */
+/* As lab_meeting_reply(). */
 static int send_result(struct lambda_server *server, const struct lambda_result *result)
 {
-	struct lab_session *session = server->session;
+	struct lab_meeting *meeting = server->meeting;
 	uint32_t bytes = LAMBDA_RESULT_BYTES + result->output_bytes;
 	struct ibv_sge element = {.addr = (uintptr_t)server->results.memory,
 				  .length = bytes,
@@ -160,8 +160,8 @@ static int send_result(struct lambda_server *server, const struct lambda_result 
 	struct ibv_send_wr request = {
 		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 		.imm_data = htonl(bytes),
-		.wr.rdma = {.remote_addr = session->theirs.region_address,
-			    .rkey = session->theirs.region_key},
+		.wr.rdma = {.remote_addr = meeting->theirs.region_address,
+			    .rkey = meeting->theirs.region_key},
 	};
 
 	lambda_result_encode(result, server->results.memory);
@@ -169,7 +169,7 @@ static int send_result(struct lambda_server *server, const struct lambda_result 
 		lab_say("there is no HMAC-SHA256");
 		return -EIO;
 	}
-	return lab_session_reply(session, &request, &element, 1);
+	return lab_meeting_reply(meeting, &request, &element, 1);
 }
 
 /* Serves one request, whose length is the immediate. Returns 1, or 0 when the client has left. */
@@ -184,7 +184,7 @@ static int serve_request(struct lambda_server *server, const struct ibv_wc *mess
 		return -EPROTO;
 	}
 	memcpy(server->copy, server->requests.memory, bytes);
-	error = verbs_link_receive(&server->session->link, NULL, 0);
+	error = verbs_link_receive(&server->meeting->link, NULL, 0);
 	if (error == 0)
 		error = lab_lambda_server_run(server, bytes, &result);
 	if (error)
@@ -199,7 +199,7 @@ static int serve_requests(struct lambda_server *server)
 	int result;
 
 	do {
-		result = lab_session_next(server->session, &message);
+		result = lab_meeting_next(server->meeting, &message);
 		if (result == 1)
 			result = serve_request(server, &message);
 	} while (result == 1);
@@ -210,45 +210,45 @@ static int serve_requests(struct lambda_server *server)
 
 static int demand_trust(struct lambda_server *server)
 {
-	const char *path = server->session->options->secret;
+	const char *path = server->meeting->options->secret;
 	struct lambda_secret secret;
 	int error = path ? lambda_secret_load(path, &secret) : 0;
 
 	if (error == 0)
-		error = lambda_trust_demand(server->session, path ? &secret : NULL, &server->key);
+		error = lambda_trust_demand(server->meeting, path ? &secret : NULL, &server->key);
 	lambda_secret_forget(&secret);
 	return error;
 }
 
 static int lab_lambda_server_open_regions(struct lambda_server *server)
 {
-	struct lab_session *session = server->session;
-	uint32_t bytes = session->options->buffer_bytes;
+	struct lab_meeting *meeting = server->meeting;
+	uint32_t bytes = meeting->options->buffer_bytes;
 	int error;
 
-	if (session->theirs.region_bytes < LAMBDA_RESULT_BYTES) {
-		exchange_refuse(&session->exchange, session->watch, "your region holds no result");
+	if (meeting->theirs.region_bytes < LAMBDA_RESULT_BYTES) {
+		exchange_refuse(&meeting->exchange, meeting->watch, "your region holds no result");
 		return -EPROTO;
 	}
 	server->copy = malloc(bytes);
 	if (!server->copy)
 		return -ENOMEM;
-	error = lab_session_open(session, IBV_ACCESS_REMOTE_WRITE);
+	error = lab_meeting_open(meeting, IBV_ACCESS_REMOTE_WRITE);
 	if (error)
 		return error;
-	error = verbs_region_create(&session->link, bytes,
+	error = verbs_region_create(&meeting->link, bytes,
 				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 				    &server->requests);
 	if (error)
 		return error;
-	lab_session_offer(session, &server->requests, bytes);
-	return verbs_region_create(&session->link, bytes, 0, &server->results);
+	lab_meeting_offer(meeting, &server->requests, bytes);
+	return verbs_region_create(&meeting->link, bytes, 0, &server->results);
 }
 
-int lab_lambda_serve(struct lab_session *session)
+int lab_lambda_serve(struct lab_meeting *meeting)
 {
-	const struct lab_options *options = session->options;
-	struct lambda_server server = {.session = session, .next_number = 1};
+	const struct lab_options *options = meeting->options;
+	struct lambda_server server = {.meeting = meeting, .next_number = 1};
 	const struct sandbox_limits limits = {
 		.cpu_seconds = options->cpu_limit_s,
 		.wall_ms = options->wall_limit_s * 1000,
@@ -264,14 +264,14 @@ int lab_lambda_serve(struct lab_session *session)
 	if (error == 0)
 		error = lab_lambda_server_open_regions(&server);
 	if (error == 0)
-		error = verbs_link_receive(&session->link, NULL, 0);
+		error = verbs_link_receive(&meeting->link, NULL, 0);
 	if (error == 0)
-		error = lab_session_answer(session);
+		error = lab_meeting_answer(meeting);
 	if (error == 0)
 		error = serve_requests(&server);
 	verbs_region_destroy(&server.requests);
 	verbs_region_destroy(&server.results);
-	lab_session_close(session);
+	lab_meeting_close(meeting);
 	sandbox_stop(&server.sandbox);
 	free(server.copy);
 	explicit_bzero(&server.key, sizeof(server.key));

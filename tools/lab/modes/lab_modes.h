@@ -11,13 +11,13 @@
 #ifndef TOOLS_LAB_MODES_LAB_MODES_H
 #define TOOLS_LAB_MODES_LAB_MODES_H
 
-#include "tools/lab/modes/lab_session.h"
+#include "tools/lab/modes/lab_meeting.h"
 
 struct lab_mode {
 	const char *name;
 	int (*prepare)(const struct lab_options *options, struct lab_watch *watch);
-	int (*serve)(struct lab_session *session);
-	int (*use)(struct lab_session *session);
+	int (*serve)(struct lab_meeting *meeting);
+	int (*use)(struct lab_meeting *meeting);
 };
 
 extern const struct lab_mode lab_send_mode;   /* SEND and RECEIVE, with an acknowledgement */

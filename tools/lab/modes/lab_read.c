@@ -38,30 +38,30 @@ static int lab_read_prepare(const struct lab_options *options, struct lab_watch 
 	return error;
 }
 
-static int lab_read_serve(struct lab_session *session)
+static int lab_read_serve(struct lab_meeting *meeting)
 {
 	struct verbs_region region = {0};
 	struct ibv_wc message;
 	int error;
 
-	error = lab_session_open(session, IBV_ACCESS_REMOTE_READ);
+	error = lab_meeting_open(meeting, IBV_ACCESS_REMOTE_READ);
 	if (error)
 		return error;
-	error = verbs_region_create(&session->link, stored_bytes, IBV_ACCESS_REMOTE_READ, &region);
+	error = verbs_region_create(&meeting->link, stored_bytes, IBV_ACCESS_REMOTE_READ, &region);
 	if (error)
-		goto close_session;
+		goto close_meeting;
 	memcpy(region.memory, stored_text, stored_bytes);
-	lab_session_offer(session, &region, stored_bytes);
-	error = lab_session_answer(session);
+	lab_meeting_offer(meeting, &region, stored_bytes);
+	error = lab_meeting_answer(meeting);
 	if (error == 0)
-		error = lab_session_next(session, &message);
+		error = lab_meeting_next(meeting, &message);
 	if (error > 0) {
 		lab_say("the client sent an unexpected message");
 		error = -EPROTO;
 	}
 	verbs_region_destroy(&region);
-close_session:
-	lab_session_close(session);
+close_meeting:
+	lab_meeting_close(meeting);
 	return error;
 }
 
@@ -75,10 +75,10 @@ struct excerpt {
 };
 
 /* Whether this range is readable; prints the reason otherwise. */
-static bool is_readable(const struct lab_session *session, const struct excerpt *excerpt,
+static bool is_readable(const struct lab_meeting *meeting, const struct excerpt *excerpt,
 			const char *line, struct byte_range *range)
 {
-	uint32_t stored = session->theirs.region_bytes;
+	uint32_t stored = meeting->theirs.region_bytes;
 	int error = byte_range_parse(line, range);
 
 	if (error == 0 && !byte_range_is_within(range, stored))
@@ -95,7 +95,7 @@ static bool is_readable(const struct lab_session *session, const struct excerpt 
 	return false;
 }
 
-static int lab_read_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_read_deliver(struct lab_meeting *meeting, void *context, char *line, uint32_t bytes)
 {
 	struct excerpt *excerpt = context;
 	struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_READ};
@@ -104,13 +104,13 @@ static int lab_read_deliver(struct lab_session *session, void *context, char *li
 	char before[64];
 	int error;
 
-	if (memchr(line, '\0', bytes) || !is_readable(session, excerpt, line, &range))
+	if (memchr(line, '\0', bytes) || !is_readable(meeting, excerpt, line, &range))
 		return 1;
 	bytes = range.last - range.first + 1;
-	request.wr.rdma.remote_addr = session->theirs.region_address + range.first;
-	request.wr.rdma.rkey = session->theirs.region_key;
-	error = lab_session_request(
-		session, &request, elements,
+	request.wr.rdma.remote_addr = meeting->theirs.region_address + range.first;
+	request.wr.rdma.rkey = meeting->theirs.region_key;
+	error = lab_meeting_request(
+		meeting, &request, elements,
 		verbs_region_elements(&excerpt->region, &excerpt->pieces, bytes, elements));
 	if (error)
 		return error;
@@ -121,35 +121,35 @@ static int lab_read_deliver(struct lab_session *session, void *context, char *li
 	return 0;
 }
 
-static int lab_read_use(struct lab_session *session)
+static int lab_read_use(struct lab_meeting *meeting)
 {
-	const struct lab_options *options = session->options;
+	const struct lab_options *options = meeting->options;
 	struct excerpt excerpt = {.room = options->buffer_bytes,
 				  .text = malloc(options->buffer_bytes)};
 	int result = -ENOMEM;
 
 	if (!excerpt.text)
 		goto free_text;
-	result = lab_session_open(session, 0);
+	result = lab_meeting_open(meeting, 0);
 	if (result)
 		goto free_text;
 	result = verbs_region_create(
-		&session->link,
+		&meeting->link,
 		segment_buffer_block_bytes(options->buffer_bytes, options->segments),
 		IBV_ACCESS_LOCAL_WRITE, &excerpt.region);
 	if (result)
-		goto close_session;
+		goto close_meeting;
 	segment_buffer_init(&excerpt.pieces, excerpt.region.memory, options->buffer_bytes,
 			    options->segments);
-	result = lab_session_greet(session);
+	result = lab_meeting_greet(meeting);
 	if (result == 0)
-		result = lab_session_meet(session);
+		result = lab_meeting_meet(meeting);
 	if (result == 0)
-		result = lab_talk(session, "Enter range (start end): ", 64, lab_read_deliver,
+		result = lab_talk(meeting, "Enter range (start end): ", 64, lab_read_deliver,
 				  &excerpt);
 	verbs_region_destroy(&excerpt.region);
-close_session:
-	lab_session_close(session);
+close_meeting:
+	lab_meeting_close(meeting);
 free_text:
 	free(excerpt.text);
 	return result;

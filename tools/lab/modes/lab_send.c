@@ -22,32 +22,32 @@ struct mailbox {
 	struct verbs_region receipt;
 };
 
-static int open_mailbox(struct lab_session *session, struct mailbox *mailbox)
+static int open_mailbox(struct lab_meeting *meeting, struct mailbox *mailbox)
 {
-	const struct lab_options *options = session->options;
+	const struct lab_options *options = meeting->options;
 	int error;
 
 	*mailbox = (struct mailbox){0};
-	error = lab_session_open(session, 0);
+	error = lab_meeting_open(meeting, 0);
 	if (error)
 		return error;
 	error = verbs_region_create(
-		&session->link,
+		&meeting->link,
 		segment_buffer_block_bytes(options->buffer_bytes, options->segments),
 		IBV_ACCESS_LOCAL_WRITE, &mailbox->message);
 	if (error)
 		return error;
 	segment_buffer_init(&mailbox->pieces, mailbox->message.memory, options->buffer_bytes,
 			    options->segments);
-	return verbs_region_create(&session->link, RECEIPT_BYTES, IBV_ACCESS_LOCAL_WRITE,
+	return verbs_region_create(&meeting->link, RECEIPT_BYTES, IBV_ACCESS_LOCAL_WRITE,
 				   &mailbox->receipt);
 }
 
-static void close_mailbox(struct lab_session *session, struct mailbox *mailbox)
+static void close_mailbox(struct lab_meeting *meeting, struct mailbox *mailbox)
 {
 	verbs_region_destroy(&mailbox->message);
 	verbs_region_destroy(&mailbox->receipt);
-	lab_session_close(session);
+	lab_meeting_close(meeting);
 }
 
 static struct ibv_sge receipt_element(const struct mailbox *mailbox)
@@ -59,61 +59,61 @@ static struct ibv_sge receipt_element(const struct mailbox *mailbox)
 
 /* ---- server ---- */
 
-static int receive_next(struct lab_session *session, struct mailbox *mailbox)
+static int receive_next(struct lab_meeting *meeting, struct mailbox *mailbox)
 {
 	struct ibv_sge elements[SEGMENTS_MAX];
 	int count = verbs_region_elements(&mailbox->message, &mailbox->pieces,
-					  session->options->buffer_bytes, elements);
+					  meeting->options->buffer_bytes, elements);
 
-	return verbs_link_receive(&session->link, elements, count);
+	return verbs_link_receive(&meeting->link, elements, count);
 }
 
-static int serve_messages(struct lab_session *session, struct mailbox *mailbox, char *text)
+static int serve_messages(struct lab_meeting *meeting, struct mailbox *mailbox, char *text)
 {
 	struct ibv_send_wr receipt = {.opcode = IBV_WR_SEND};
 	struct ibv_sge element = receipt_element(mailbox);
 	struct ibv_wc message;
 	int result;
 
-	while ((result = lab_session_next(session, &message)) == 1) {
+	while ((result = lab_meeting_next(meeting, &message)) == 1) {
 		segment_buffer_get(&mailbox->pieces, text, message.byte_len);
 		lab_print_text("Received: ", text, message.byte_len);
-		result = receive_next(session, mailbox);
+		result = receive_next(meeting, mailbox);
 		if (result)
 			return result;
 		rnic_be32_write(mailbox->receipt.memory, message.byte_len);
-		result = lab_session_reply(session, &receipt, &element, 1);
+		result = lab_meeting_reply(meeting, &receipt, &element, 1);
 		if (result != 1)
 			return result;
 	}
 	return result;
 }
 
-static int lab_send_serve(struct lab_session *session)
+static int lab_send_serve(struct lab_meeting *meeting)
 {
-	char *text = malloc(session->options->buffer_bytes);
+	char *text = malloc(meeting->options->buffer_bytes);
 	struct mailbox mailbox;
 	int error;
 
-	error = open_mailbox(session, &mailbox);
+	error = open_mailbox(meeting, &mailbox);
 	if (error == 0 && !text)
 		error = -ENOMEM;
 	if (error == 0)
-		error = receive_next(session, &mailbox);
+		error = receive_next(meeting, &mailbox);
 	if (error == 0) {
-		session->ours.region_bytes = session->options->buffer_bytes;
-		error = lab_session_answer(session);
+		meeting->ours.region_bytes = meeting->options->buffer_bytes;
+		error = lab_meeting_answer(meeting);
 	}
 	if (error == 0)
-		error = serve_messages(session, &mailbox, text);
-	close_mailbox(session, &mailbox);
+		error = serve_messages(meeting, &mailbox, text);
+	close_mailbox(meeting, &mailbox);
 	free(text);
 	return error;
 }
 
 /* ---- client ---- */
 
-static int lab_send_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_send_deliver(struct lab_meeting *meeting, void *context, char *line, uint32_t bytes)
 {
 	struct mailbox *mailbox = context;
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND};
@@ -121,15 +121,15 @@ static int lab_send_deliver(struct lab_session *session, void *context, char *li
 	struct ibv_wc answer;
 	int error;
 
-	error = verbs_link_receive(&session->link, &receipt, 1);
+	error = verbs_link_receive(&meeting->link, &receipt, 1);
 	if (error)
 		return error;
 	segment_buffer_put(&mailbox->pieces, line, bytes);
-	error = lab_session_request(
-		session, &request, elements,
+	error = lab_meeting_request(
+		meeting, &request, elements,
 		verbs_region_elements(&mailbox->message, &mailbox->pieces, bytes, elements));
 	if (error == 0)
-		error = lab_session_expect(session, &answer);
+		error = lab_meeting_expect(meeting, &answer);
 	if (error)
 		return error;
 	if (answer.byte_len != RECEIPT_BYTES || rnic_be32_read(mailbox->receipt.memory) != bytes) {
@@ -141,22 +141,22 @@ static int lab_send_deliver(struct lab_session *session, void *context, char *li
 	return 0;
 }
 
-static int lab_send_use(struct lab_session *session)
+static int lab_send_use(struct lab_meeting *meeting)
 {
 	struct mailbox mailbox;
-	uint32_t room = session->options->buffer_bytes;
+	uint32_t room = meeting->options->buffer_bytes;
 	int result;
 
-	result = open_mailbox(session, &mailbox);
+	result = open_mailbox(meeting, &mailbox);
 	if (result == 0)
-		result = lab_session_greet(session);
+		result = lab_meeting_greet(meeting);
 	if (result == 0)
-		result = lab_session_meet(session);
+		result = lab_meeting_meet(meeting);
 	if (result == 0) {
-		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
-		result = lab_talk(session, "> ", room, lab_send_deliver, &mailbox);
+		room = room < meeting->theirs.region_bytes ? room : meeting->theirs.region_bytes;
+		result = lab_talk(meeting, "> ", room, lab_send_deliver, &mailbox);
 	}
-	close_mailbox(session, &mailbox);
+	close_mailbox(meeting, &mailbox);
 	return result;
 }
 

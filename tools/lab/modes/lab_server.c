@@ -30,30 +30,30 @@ struct server {
 
 /* ---- in the process of a client ---- */
 
-static int lab_server_serve(const struct server *server, struct lab_session *session)
+static int lab_server_serve(const struct server *server, struct lab_meeting *meeting)
 {
 	struct lab_message hello;
 	int error;
 
-	error = exchange_receive(&session->exchange, session->watch, LAB_HELLO, &hello,
+	error = exchange_receive(&meeting->exchange, meeting->watch, LAB_HELLO, &hello,
 				 lab_deadline_ns(server->options->timeout_s));
 	if (error)
 		return error;
-	session->theirs = hello.endpoint;
+	meeting->theirs = hello.endpoint;
 	if (hello.endpoint.mode != server->options->mode) {
 		char reason[LAB_REASON_BYTES];
 
 		snprintf(reason, sizeof(reason), "this server serves \"%s\"", server->mode->name);
-		exchange_refuse(&session->exchange, session->watch, reason);
+		exchange_refuse(&meeting->exchange, meeting->watch, reason);
 		return -EPROTO;
 	}
-	return server->mode->serve(session);
+	return server->mode->serve(meeting);
 }
 
 static _Noreturn void be_client_process(const struct server *server, int fd, int met_fd)
 {
 	struct lab_watch watch;
-	struct lab_session session = {
+	struct lab_meeting meeting = {
 		.options = server->options, .watch = &watch, .met_fd = met_fd};
 	int error;
 
@@ -67,9 +67,9 @@ static _Noreturn void be_client_process(const struct server *server, int fd, int
 	error = lab_watch_init(&watch);
 	if (error || getppid() != server->pid)
 		exit(EXIT_FAILURE);
-	exchange_socket_init(&session.exchange, fd);
-	error = lab_server_serve(server, &session);
-	exchange_socket_close(&session.exchange);
+	exchange_socket_init(&meeting.exchange, fd);
+	error = lab_server_serve(server, &meeting);
+	exchange_socket_close(&meeting.exchange);
 	lab_watch_fini(&watch);
 	exit(error ? EXIT_FAILURE : EXIT_SUCCESS);
 }

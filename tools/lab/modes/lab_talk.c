@@ -19,16 +19,16 @@ static void lab_talk_show(const char *text)
 }
 
 /* Delivers one line, as lab_deliver does. *is_at_end: there is no line left. */
-static int serve_line(struct lab_session *session, struct line_reader *reader, lab_deliver *deliver,
+static int serve_line(struct lab_meeting *meeting, struct line_reader *reader, lab_deliver *deliver,
 		      void *context, bool *is_at_end)
 {
 	size_t bytes;
 	char *line;
-	int result = line_reader_next(reader, session->watch, &line, &bytes);
+	int result = line_reader_next(reader, meeting->watch, &line, &bytes);
 
 	switch (result) {
 	case 1:
-		return deliver(session, context, line, (uint32_t)bytes);
+		return deliver(meeting, context, line, (uint32_t)bytes);
 	case 0:
 		*is_at_end = true;
 		return 0;
@@ -43,7 +43,7 @@ static int serve_line(struct lab_session *session, struct line_reader *reader, l
 	}
 }
 
-int lab_talk(struct lab_session *session, const char *prompt, uint32_t room, lab_deliver *deliver,
+int lab_talk(struct lab_meeting *meeting, const char *prompt, uint32_t room, lab_deliver *deliver,
 	     void *context)
 {
 	struct line_reader reader;
@@ -56,7 +56,7 @@ int lab_talk(struct lab_session *session, const char *prompt, uint32_t room, lab
 	}
 	while (result >= 0 && !is_at_end) {
 		lab_talk_show(prompt);
-		result = serve_line(session, &reader, deliver, context, &is_at_end);
+		result = serve_line(meeting, &reader, deliver, context, &is_at_end);
 		failed |= result > 0;
 		if (result >= 0 && ferror(stdout)) {
 			lab_say("nobody reads the output");

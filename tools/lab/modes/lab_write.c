@@ -15,52 +15,52 @@
 
 /* ---- server ---- */
 
-static int serve_writes(struct lab_session *session, const struct verbs_region *region)
+static int serve_writes(struct lab_meeting *meeting, const struct verbs_region *region)
 {
 	struct ibv_send_wr release = {.opcode = IBV_WR_SEND};
 	struct ibv_wc message;
 	uint32_t bytes;
 	int result;
 
-	while ((result = lab_session_next(session, &message)) == 1) {
+	while ((result = lab_meeting_next(meeting, &message)) == 1) {
 		bytes = ntohl(message.imm_data);
 		if (message.opcode != IBV_WC_RECV_RDMA_WITH_IMM || bytes > region->bytes) {
 			lab_say("the client announces more than it may write");
 			return -EPROTO;
 		}
 		lab_print_text("Received: ", region->memory, bytes);
-		result = verbs_link_receive(&session->link, NULL, 0);
+		result = verbs_link_receive(&meeting->link, NULL, 0);
 		if (result == 0)
-			result = lab_session_reply(session, &release, NULL, 0);
+			result = lab_meeting_reply(meeting, &release, NULL, 0);
 		if (result != 1)
 			return result;
 	}
 	return result;
 }
 
-static int lab_write_serve(struct lab_session *session)
+static int lab_write_serve(struct lab_meeting *meeting)
 {
 	struct verbs_region region = {0};
 	int error;
 
-	error = lab_session_open(session, IBV_ACCESS_REMOTE_WRITE);
+	error = lab_meeting_open(meeting, IBV_ACCESS_REMOTE_WRITE);
 	if (error)
 		return error;
-	error = verbs_region_create(&session->link, session->options->buffer_bytes,
+	error = verbs_region_create(&meeting->link, meeting->options->buffer_bytes,
 				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, &region);
 	if (error)
-		goto close_session;
-	error = verbs_link_receive(&session->link, NULL, 0);
+		goto close_meeting;
+	error = verbs_link_receive(&meeting->link, NULL, 0);
 	if (error)
 		goto destroy_region;
-	lab_session_offer(session, &region, session->options->buffer_bytes);
-	error = lab_session_answer(session);
+	lab_meeting_offer(meeting, &region, meeting->options->buffer_bytes);
+	error = lab_meeting_answer(meeting);
 	if (error == 0)
-		error = serve_writes(session, &region);
+		error = serve_writes(meeting, &region);
 destroy_region:
 	verbs_region_destroy(&region);
-close_session:
-	lab_session_close(session);
+close_meeting:
+	lab_meeting_close(meeting);
 	return error;
 }
 
@@ -71,61 +71,61 @@ struct letter {
 	struct verbs_region region;
 };
 
-static int lab_write_deliver(struct lab_session *session, void *context, char *line, uint32_t bytes)
+static int lab_write_deliver(struct lab_meeting *meeting, void *context, char *line, uint32_t bytes)
 {
 	struct letter *letter = context;
 	struct ibv_send_wr request = {
 		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 		.imm_data = htonl(bytes),
-		.wr.rdma = {.remote_addr = session->theirs.region_address,
-			    .rkey = session->theirs.region_key},
+		.wr.rdma = {.remote_addr = meeting->theirs.region_address,
+			    .rkey = meeting->theirs.region_key},
 	};
 	struct ibv_sge elements[SEGMENTS_MAX];
 	struct ibv_wc release;
 	int error;
 
-	error = verbs_link_receive(&session->link, NULL, 0);
+	error = verbs_link_receive(&meeting->link, NULL, 0);
 	if (error)
 		return error;
 	segment_buffer_put(&letter->pieces, line, bytes);
-	error = lab_session_request(
-		session, &request, elements,
+	error = lab_meeting_request(
+		meeting, &request, elements,
 		verbs_region_elements(&letter->region, &letter->pieces, bytes, elements));
 	if (error)
 		return error;
 	puts("Message sent successfully");
 	fflush(stdout);
-	return lab_session_expect(session, &release);
+	return lab_meeting_expect(meeting, &release);
 }
 
-static int lab_write_use(struct lab_session *session)
+static int lab_write_use(struct lab_meeting *meeting)
 {
-	const struct lab_options *options = session->options;
+	const struct lab_options *options = meeting->options;
 	struct letter letter = {0};
 	uint32_t room = options->buffer_bytes;
 	int result;
 
-	result = lab_session_open(session, 0);
+	result = lab_meeting_open(meeting, 0);
 	if (result)
 		return result;
 	result = verbs_region_create(
-		&session->link,
+		&meeting->link,
 		segment_buffer_block_bytes(options->buffer_bytes, options->segments), 0,
 		&letter.region);
 	if (result)
-		goto close_session;
+		goto close_meeting;
 	segment_buffer_init(&letter.pieces, letter.region.memory, options->buffer_bytes,
 			    options->segments);
-	result = lab_session_greet(session);
+	result = lab_meeting_greet(meeting);
 	if (result == 0)
-		result = lab_session_meet(session);
+		result = lab_meeting_meet(meeting);
 	if (result == 0) {
-		room = room < session->theirs.region_bytes ? room : session->theirs.region_bytes;
-		result = lab_talk(session, "> ", room, lab_write_deliver, &letter);
+		room = room < meeting->theirs.region_bytes ? room : meeting->theirs.region_bytes;
+		result = lab_talk(meeting, "> ", room, lab_write_deliver, &letter);
 	}
 	verbs_region_destroy(&letter.region);
-close_session:
-	lab_session_close(session);
+close_meeting:
+	lab_meeting_close(meeting);
 	return result;
 }
 

@@ -111,15 +111,15 @@ static bool knows_secret(const struct lambda_secret *secret, const struct lab_me
 }
 
 /* Returns the reason not to trust the client, NULL for trust. */
-static const char *lambda_trust_judge(const struct lab_session *session,
+static const char *lambda_trust_judge(const struct lab_meeting *meeting,
 				      const struct lambda_secret *secret, int place_fd,
 				      const uint8_t *nonce, const struct lab_proof *proof,
 				      struct lambda_key *key)
 {
-	struct lab_message hello = {.type = LAB_HELLO, .endpoint = session->theirs};
+	struct lab_message hello = {.type = LAB_HELLO, .endpoint = meeting->theirs};
 
 	if (proof->method == LAB_BY_LOCAL_USER)
-		return has_witness(place_fd, &session->theirs, nonce, key)
+		return has_witness(place_fd, &meeting->theirs, nonce, key)
 			       ? NULL
 			       : "you are not this server's user on its host";
 	if (!secret)
@@ -129,10 +129,10 @@ static const char *lambda_trust_judge(const struct lab_session *session,
 	return lambda_key_make(secret, &hello, nonce, key) == 0 ? NULL : "there is no cryptography";
 }
 
-int lambda_trust_demand(struct lab_session *session, const struct lambda_secret *secret,
+int lambda_trust_demand(struct lab_meeting *meeting, const struct lambda_secret *secret,
 			struct lambda_key *key)
 {
-	uint64_t deadline_ns = lab_deadline_ns(session->options->timeout_s);
+	uint64_t deadline_ns = lab_deadline_ns(meeting->options->timeout_s);
 	struct lab_message message = {.type = LAB_CHALLENGE}, proof;
 	const char *reason;
 	int error, place_fd;
@@ -144,16 +144,16 @@ int lambda_trust_demand(struct lab_session *session, const struct lambda_secret 
 		return -EIO;
 	}
 	message.challenge.methods = LAB_BY_LOCAL_USER | (secret ? LAB_BY_SECRET : 0);
-	error = exchange_send(&session->exchange, session->watch, &message, deadline_ns);
+	error = exchange_send(&meeting->exchange, meeting->watch, &message, deadline_ns);
 	if (error == 0)
-		error = exchange_receive(&session->exchange, session->watch, LAB_PROOF, &proof,
+		error = exchange_receive(&meeting->exchange, meeting->watch, LAB_PROOF, &proof,
 					 deadline_ns);
 	if (error)
 		goto close_place;
-	reason = lambda_trust_judge(session, secret, place_fd, message.challenge.nonce,
+	reason = lambda_trust_judge(meeting, secret, place_fd, message.challenge.nonce,
 				    &proof.proof, key);
 	if (reason) {
-		exchange_refuse(&session->exchange, session->watch, reason);
+		exchange_refuse(&meeting->exchange, meeting->watch, reason);
 		error = -EACCES;
 	}
 close_place:
@@ -164,11 +164,11 @@ close_place:
 /* ---- client ---- */
 
 /* Connects to the server's place and gives a key. *fd is open until the server has seen it. */
-static int show_up(const struct lab_session *session, const struct lab_challenge *challenge,
+static int show_up(const struct lab_meeting *meeting, const struct lab_challenge *challenge,
 		   struct lambda_key *key, int *fd)
 {
 	uint8_t witness[WITNESS_BYTES_MAX];
-	size_t size = make_witness(&session->ours, challenge->nonce, witness);
+	size_t size = make_witness(&meeting->ours, challenge->nonce, witness);
 	struct sockaddr_un address;
 	socklen_t bytes = fill_address(&address, challenge->place);
 
@@ -185,11 +185,11 @@ static int show_up(const struct lab_session *session, const struct lab_challenge
 	return -EACCES;
 }
 
-static int prove_secret(const struct lab_session *session, const struct lab_challenge *challenge,
+static int prove_secret(const struct lab_meeting *meeting, const struct lab_challenge *challenge,
 			const struct lambda_secret *secret, struct lab_proof *proof,
 			struct lambda_key *key)
 {
-	struct lab_message hello = {.type = LAB_HELLO, .endpoint = session->ours};
+	struct lab_message hello = {.type = LAB_HELLO, .endpoint = meeting->ours};
 
 	if (!(challenge->methods & LAB_BY_SECRET)) {
 		lab_say("the server has no secret");
@@ -203,25 +203,25 @@ static int prove_secret(const struct lab_session *session, const struct lab_chal
 	return -EIO;
 }
 
-int lambda_trust_show(struct lab_session *session, const struct lambda_secret *secret,
+int lambda_trust_show(struct lab_meeting *meeting, const struct lambda_secret *secret,
 		      struct lambda_key *key)
 {
-	uint64_t deadline_ns = lab_deadline_ns(session->options->timeout_s);
+	uint64_t deadline_ns = lab_deadline_ns(meeting->options->timeout_s);
 	struct lab_message message, answer = {.type = LAB_PROOF};
 	int error, fd = -1;
 
 	*key = (struct lambda_key){0};
-	error = exchange_receive(&session->exchange, session->watch, LAB_CHALLENGE, &message,
+	error = exchange_receive(&meeting->exchange, meeting->watch, LAB_CHALLENGE, &message,
 				 deadline_ns);
 	if (error)
 		return error;
 	answer.proof.method = LAB_BY_LOCAL_USER;
 	if (secret)
-		error = prove_secret(session, &message.challenge, secret, &answer.proof, key);
+		error = prove_secret(meeting, &message.challenge, secret, &answer.proof, key);
 	else
-		error = show_up(session, &message.challenge, key, &fd);
+		error = show_up(meeting, &message.challenge, key, &fd);
 	if (error == 0)
-		error = exchange_send(&session->exchange, session->watch, &answer, deadline_ns);
+		error = exchange_send(&meeting->exchange, meeting->watch, &answer, deadline_ns);
 	/* The sent bytes stay in the server's socket. */
 	if (fd >= 0)
 		close(fd);

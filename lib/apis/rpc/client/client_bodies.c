@@ -38,7 +38,7 @@ int client_body_expect(struct client_body *body, struct client_link *link, uint6
 
 	if (body->is_receiving)
 		return -EPROTO;
-	error = bulk_in_begin(&body->in, link->transport, &link->session, total);
+	error = bulk_in_begin(&body->in, link->transport, &link->conversation, total);
 	if (error != 0)
 		return error;
 	error = make_private(body, total);
@@ -72,7 +72,7 @@ void client_body_pump(struct client_body *body, struct client_link *link, uint64
 		memcpy(room, input + body->sent, bytes);
 		body->sent += bytes;
 		if (bulk_out_send(&body->out, call, bytes, &frame) != 0)
-			rpc_session_lose(&link->session);
+			rpc_conversation_lose(&link->conversation);
 		client_link_send(link, &frame);
 	}
 	bulk_out_rest(&body->out);
@@ -107,7 +107,7 @@ void client_body_release_chunk(struct client_body *body, struct client_link *lin
 bool client_body_end(struct client_body *body, struct client_link *link, uint64_t call,
 		     bool is_cut_off)
 {
-	const struct rpc_session_config *config = link->transport->calls->config;
+	const struct rpc_conversation_config *config = link->transport->calls->config;
 	/* Without memory for an orphan's record the client must release the body's memory. */
 	bool is_orphan = is_cut_off && body->is_receiving && body->in.ring != NULL &&
 			 client_orphans_add(&link->orphans, call, &body->in,

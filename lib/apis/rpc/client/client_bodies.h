@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chunks that a call of a client sends and receives: a request or an answer that is too large
- * for a message, or a stream. A body lasts as long as the session; in the next session the call
- * begins again.
+ * for a message, or a stream. A body lasts as long as the conversation; in the next conversation
+ * the call begins again.
  *
  * The client copies memory that a server can write to once, then uses the copy.
  */
@@ -18,7 +18,7 @@ struct client_body {
 	bool is_receiving;
 	struct bulk_in in;
 	uint8_t *bytes; /* of the answer; NULL: a stream's chunks go to the caller */
-	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the session has it already */
+	uint8_t *chunk; /* of a stream, as the caller gets it; NULL: the conversation has it */
 	uint64_t total;
 	uint64_t received;
 };
@@ -30,7 +30,10 @@ struct client_body {
 int client_body_expect(struct client_body *body, struct client_link *link, uint64_t call,
 		       uint64_t total);
 
-/* Takes a GRANT for the request. -EPROTO: end the session. Other errors: the call cannot go on. */
+/*
+ * Takes a GRANT for the request. -EPROTO: end the conversation. Other errors: the call cannot go
+ * on.
+ */
 int client_body_take_grant(struct client_body *body, struct client_link *link,
 			   const struct rpc_frame *frame);
 
@@ -38,7 +41,7 @@ int client_body_take_grant(struct client_body *body, struct client_link *link,
 void client_body_pump(struct client_body *body, struct client_link *link, uint64_t call,
 		      const uint8_t *input, uint64_t input_bytes);
 
-/* Takes a CHUNK of the answer or the stream. -EPROTO: end the session. */
+/* Takes a CHUNK of the answer or the stream. -EPROTO: end the conversation. */
 int client_body_take_chunk(struct client_body *body, const struct rpc_frame *frame,
 			   struct rpc_chunk *chunk);
 

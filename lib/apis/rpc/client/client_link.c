@@ -17,7 +17,7 @@ enum {
 	SEARCH_MS = 5000, /* unsuccessfully: give up */
 	CONNECTIONS = 4,  /* one, and earlier ones that have not ended */
 	/*
-	 * For a transport that serves one session: room for the peer's datagrams, and
+	 * For a transport that serves one conversation: room for the peer's datagrams, and
 	 * acknowledgements.
 	 */
 	RC_RECEIVES = 256,
@@ -67,8 +67,9 @@ int client_link_open(struct client_link *link, const struct rnic_rpc_options *op
 		transport_device_close(&link->device);
 		return error;
 	}
-	link->session_memory = malloc(rpc_session_memory_bytes(link->transport->calls->config));
-	if (link->session_memory == NULL) {
+	link->conversation_memory =
+		malloc(rpc_conversation_memory_bytes(link->transport->calls->config));
+	if (link->conversation_memory == NULL) {
 		client_link_close(link);
 		return -ENOMEM;
 	}
@@ -79,7 +80,7 @@ static void client_link_reap(struct client_link *link)
 {
 	struct rpc_outgoing *message;
 
-	while ((message = rpc_session_take_released(&link->session)) != NULL)
+	while ((message = rpc_conversation_take_released(&link->conversation)) != NULL)
 		free((struct heap_message *)message);
 }
 
@@ -92,8 +93,8 @@ static void end_search(struct client_link *link)
 
 void client_link_drop(struct client_link *link, uint64_t now_ns)
 {
-	if (link->state == LINK_SESSION) {
-		rpc_session_close(&link->session);
+	if (link->state == LINK_CONVERSATION) {
+		rpc_conversation_close(&link->conversation);
 		client_link_transmit(link, now_ns);
 	}
 	end_search(link);
@@ -117,7 +118,7 @@ void client_link_close(struct client_link *link)
 	else
 		ud_transport_close(&link->ud);
 	transport_device_close(&link->device);
-	free(link->session_memory);
+	free(link->conversation_memory);
 }
 
 /* The link tries again after every error but the daemon's end. */
@@ -190,11 +191,11 @@ static int seek_service(struct client_link *link)
 	return link->transport->calls->seek(link->transport, id, &link->route);
 }
 
-static int client_link_begin_session(struct client_link *link, const struct rnic_cm_event *event,
-				     uint64_t now_ns)
+static int client_link_begin_conversation(struct client_link *link,
+					  const struct rnic_cm_event *event, uint64_t now_ns)
 {
-	struct rpc_session_config config;
-	struct rpc_session_self self;
+	struct rpc_conversation_config config;
+	struct rpc_conversation_self self;
 	int error = link->transport->calls->found(link->route, event);
 
 	if (error != 0)
@@ -203,8 +204,9 @@ static int client_link_begin_session(struct client_link *link, const struct rnic
 	transport_random(&self, sizeof(self));
 	self.connection |= 1;
 	memcpy(self.identity, link->identity, sizeof(self.identity));
-	rpc_session_open(&link->session, &config, &self, link->session_memory, now_ns);
-	link->state = LINK_SESSION;
+	rpc_conversation_open(&link->conversation, &config, &self, link->conversation_memory,
+			      now_ns);
+	link->state = LINK_CONVERSATION;
 	return 0;
 }
 
@@ -221,8 +223,8 @@ static int client_link_handle_event(struct client_link *link, const struct rnic_
 		error = seek_service(link);
 	} else if (link->state == LINK_SERVICE &&
 		   event->type == link->transport->calls->found_event) {
-		error = client_link_begin_session(link, event, now_ns);
-	} else if (link->state == LINK_SESSION) {
+		error = client_link_begin_conversation(link, event, now_ns);
+	} else if (link->state == LINK_CONVERSATION) {
 		link->transport->calls->note(link->route, event);
 		return 0;
 	}
@@ -233,22 +235,25 @@ static int client_link_handle_event(struct client_link *link, const struct rnic_
 	return error == 0 ? 0 : search_failed(link, "looking for the server", error, now_ns);
 }
 
-/* A server that is not the session's any more does not know the session: the next search is due. */
+/*
+ * A server that is not the conversation's any more does not know the conversation: the next search
+ * is due.
+ */
 static void client_link_take_probe(struct client_link *link, const struct rnic_cm_event *event)
 {
 	if (client_probe_handle(&link->probe, link->route, event) != PROBE_OTHER_SERVER)
 		return;
-	log_line(&link->options, "the server of the session is gone from its port");
+	log_line(&link->options, "the server of the conversation is gone from its port");
 	link->is_replaced = true;
-	rpc_session_lose(&link->session);
+	rpc_conversation_lose(&link->conversation);
 }
 
 static void client_link_probe(struct client_link *link, bool is_wanted, uint64_t now_ns)
 {
 	/* A caller that waits for an answer wants to know soon that none will come. */
-	link->session.config.keepalive_ns =
+	link->conversation.config.keepalive_ns =
 		is_wanted ? WANTED_KEEPALIVE_MS * MS : link->transport->calls->config->keepalive_ns;
-	if (now_ns >= client_probe_due_ns(&link->probe, link->transport, &link->session))
+	if (now_ns >= client_probe_due_ns(&link->probe, link->transport, &link->conversation))
 		client_probe_begin(&link->probe, link->device.cm, link->transport,
 				   client_link_server(link), now_ns);
 }
@@ -283,15 +288,15 @@ static void take_datagram(struct client_link *link, const struct transport_datag
 	struct rpc_packet packet;
 	size_t at = 0;
 
-	if (link->state != LINK_SESSION ||
+	if (link->state != LINK_CONVERSATION ||
 	    !link->transport->calls->is_source(link->route, datagram))
 		return;
 	if (datagram->bytes == NULL) {
-		rpc_session_lose(&link->session);
+		rpc_conversation_lose(&link->conversation);
 		return;
 	}
 	while (rpc_packet_next(&packet, datagram->bytes, datagram->length, &at))
-		rpc_session_receive(&link->session, &packet, now_ns);
+		rpc_conversation_receive(&link->conversation, &packet, now_ns);
 }
 
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns)
@@ -306,12 +311,12 @@ int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_n
 	}
 	if (error != 0)
 		return error;
-	if (!is_wanted && link->state != LINK_SESSION)
+	if (!is_wanted && link->state != LINK_CONVERSATION)
 		link->search_ns = RPC_NEVER;
 	if (link->state == LINK_IDLE && is_wanted && now_ns >= link->begin_ns)
 		return begin_search(link, now_ns);
-	if (link->state == LINK_SESSION) {
-		rpc_session_tick(&link->session, now_ns);
+	if (link->state == LINK_CONVERSATION) {
+		rpc_conversation_tick(&link->conversation, now_ns);
 		client_link_probe(link, is_wanted, now_ns);
 		if (client_link_is_open(link)) {
 			link->search_ns = RPC_NEVER;
@@ -323,7 +328,8 @@ int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_n
 
 bool client_link_is_open(const struct client_link *link)
 {
-	return link->state == LINK_SESSION && link->session.state == RPC_SESSION_OPEN;
+	return link->state == LINK_CONVERSATION &&
+	       link->conversation.state == RPC_CONVERSATION_OPEN;
 }
 
 bool client_link_gives_up(struct client_link *link, uint64_t now_ns)
@@ -346,7 +352,7 @@ int client_link_send(struct client_link *link, const struct rpc_frame *frame)
 	rpc_frame_encode(frame, message->bytes);
 	message->outgoing =
 		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
-	error = rpc_session_send(&link->session, &message->outgoing);
+	error = rpc_conversation_send(&link->conversation, &message->outgoing);
 	if (error != 0)
 		free(message);
 	return error;
@@ -357,11 +363,11 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 	uint8_t *room;
 	uint32_t bytes;
 
-	if (link->state != LINK_SESSION)
+	if (link->state != LINK_CONVERSATION)
 		return;
 	while ((room = transport_room(link->route)) != NULL &&
-	       (bytes = rpc_session_transmit(&link->session, room, now_ns)) > 0)
-		if (transport_send(link->route, bytes, link->session.is_urgent) != 0)
+	       (bytes = rpc_conversation_transmit(&link->conversation, room, now_ns)) > 0)
+		if (transport_send(link->route, bytes, link->conversation.is_urgent) != 0)
 			break; /* counts as lost; receiving shows a daemon's end */
 	transport_flush(link->transport);
 	client_link_reap(link);
@@ -375,11 +381,12 @@ uint64_t client_link_next_deadline_ns(const struct client_link *link)
 		deadline = link->search_ns + SEARCH_MS * MS;
 	if (link->state == LINK_IDLE && link->search_ns != RPC_NEVER && link->begin_ns < deadline)
 		deadline = link->begin_ns;
-	if (link->state == LINK_SESSION && rpc_session_next_deadline_ns(&link->session) < deadline)
-		deadline = rpc_session_next_deadline_ns(&link->session);
-	if (link->state == LINK_SESSION &&
-	    client_probe_due_ns(&link->probe, link->transport, &link->session) < deadline)
-		deadline = client_probe_due_ns(&link->probe, link->transport, &link->session);
+	if (link->state == LINK_CONVERSATION &&
+	    rpc_conversation_next_deadline_ns(&link->conversation) < deadline)
+		deadline = rpc_conversation_next_deadline_ns(&link->conversation);
+	if (link->state == LINK_CONVERSATION &&
+	    client_probe_due_ns(&link->probe, link->transport, &link->conversation) < deadline)
+		deadline = client_probe_due_ns(&link->probe, link->transport, &link->conversation);
 	if (client_orphans_next_deadline_ns(&link->orphans) < deadline)
 		deadline = client_orphans_next_deadline_ns(&link->orphans);
 	return deadline;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's link to its server. The link finds the server by address and port, opens a session on
- * the transport of the options, and does both again when the session is lost. The link searches
- * only while the caller wants a session, and reports a search that takes too long.
+ * A client's link to its server. The link finds the server by address and port, opens a
+ * conversation on the transport of the options, and does both again when the conversation is lost.
+ * The link searches only while the caller wants a conversation, and reports a search that takes too
+ * long.
  */
 #ifndef LIB_APIS_RPC_CLIENT_CLIENT_LINK_H
 #define LIB_APIS_RPC_CLIENT_CLIENT_LINK_H
@@ -23,10 +24,10 @@ enum link_state {
 	LINK_ADDRESS,
 	LINK_ROUTE,
 	LINK_SERVICE,
-	LINK_SESSION,
+	LINK_CONVERSATION,
 };
 
-/* A message on the heap, from rpc_session_send() until its release. */
+/* A message on the heap, from rpc_conversation_send() until its release. */
 struct heap_message {
 	struct rpc_outgoing outgoing;
 	uint8_t bytes[];
@@ -43,16 +44,16 @@ struct client_link {
 	uint32_t server_next; /* the next address to try */
 	enum link_state state;
 	struct rnic_cm_id *id;	       /* in ADDRESS and ROUTE */
-	struct transport_route *route; /* in SERVICE and SESSION */
+	struct transport_route *route; /* in SERVICE and CONVERSATION */
 	uint64_t begin_ns;	       /* in IDLE: not before */
-	bool is_replaced;	       /* another server has taken the place of the session's */
-	uint32_t refused_count;	       /* addresses in a row where nobody listens */
-	uint64_t search_ns; /* begin of the time without a session; RPC_NEVER: there is one, or none
-			       is wanted */
+	bool is_replaced;	/* another server has taken the place of the conversation's */
+	uint32_t refused_count; /* addresses in a row where nobody listens */
+	/* Begin of the time without a conversation; RPC_NEVER: there is one, or none is wanted. */
+	uint64_t search_ns;
 	uint8_t identity[RPC_IDENTITY_BYTES];
-	struct rpc_session session; /* in SESSION */
-	void *session_memory;
-	struct client_probe probe; /* in SESSION */
+	struct rpc_conversation conversation; /* in CONVERSATION */
+	void *conversation_memory;
+	struct client_probe probe; /* in CONVERSATION */
 	struct client_orphans orphans;
 };
 
@@ -64,7 +65,7 @@ void client_link_close(struct client_link *link);
 /* Takes events and datagrams and handles the timers. An error is the daemon's end. */
 int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_ns);
 
-/* Whether the session is open: calls may be sent. */
+/* Whether the conversation is open: calls may be sent. */
 bool client_link_is_open(const struct client_link *link);
 
 /* Whether nobody listens at any address of the host; said once for each round of all addresses. */
@@ -73,13 +74,13 @@ bool client_link_take_refusal(struct client_link *link);
 /* Whether the link has searched for too long; a call starts the count anew. */
 bool client_link_gives_up(struct client_link *link, uint64_t now_ns);
 
-/* Forgets the ended session, to search again soon. */
+/* Forgets the ended conversation, to search again soon. */
 void client_link_drop(struct client_link *link, uint64_t now_ns);
 
 /* Sends a frame as a message to the server. -ENOMEM, -ECONNRESET. */
 int client_link_send(struct client_link *link, const struct rpc_frame *frame);
 
-/* Gives the session's datagrams to the transport, and frees the delivered messages. */
+/* Gives the conversation's datagrams to the transport, and frees the delivered messages. */
 void client_link_transmit(struct client_link *link, uint64_t now_ns);
 
 uint64_t client_link_next_deadline_ns(const struct client_link *link);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When a call ends while the server may still write into the memory that the client offered for the
- * call, that memory is an orphan until the server says that it writes no more, or the session ends.
- * The client ends the session of a server that says nothing for as long as a peer may be silent, or
- * that lets too many orphans come together.
+ * call, that memory is an orphan until the server says that it writes no more, or the conversation
+ * ends. The client ends the conversation of a server that says nothing for as long as a peer may be
+ * silent, or that lets too many orphans come together.
  */
 #ifndef LIB_APIS_RPC_CLIENT_CLIENT_ORPHANS_H
 #define LIB_APIS_RPC_CLIENT_CLIENT_ORPHANS_H
@@ -36,7 +36,10 @@ bool client_orphans_add(struct client_orphans *orphans, uint64_t call, const str
 /* Takes a CHUNK for a call that has ended. */
 void client_orphans_note_unclaimed(struct client_orphans *orphans, const struct rpc_frame *frame);
 
-/* Whether the server keeps memory too long: only the end of the session brings the memory back. */
+/*
+ * Whether the server keeps memory too long: only the end of the conversation brings the memory
+ * back.
+ */
 bool client_orphans_are_kept(const struct client_orphans *orphans, uint64_t now_ns);
 
 /*
@@ -45,7 +48,7 @@ bool client_orphans_are_kept(const struct client_orphans *orphans, uint64_t now_
  */
 uint64_t client_orphans_next_deadline_ns(const struct client_orphans *orphans);
 
-/* Frees the orphans: the session has ended, and the server can write no more. */
+/* Frees the orphans: the conversation has ended, and the server can write no more. */
 void client_orphans_free(struct client_orphans *orphans);
 
 #endif

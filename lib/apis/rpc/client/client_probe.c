@@ -6,14 +6,15 @@
 enum { SILENCE_MS = 50, AGAIN_MS = 1000, PROBE_RESOLVE_MS = 1000 };
 
 uint64_t client_probe_due_ns(const struct client_probe *probe, const struct transport *transport,
-			     const struct rpc_session *session)
+			     const struct rpc_conversation *conversation)
 {
 	uint64_t due_ns;
 
 	if (probe->state != PROBE_IDLE || transport->calls->is_same_peer == NULL ||
-	    session->state != RPC_SESSION_OPEN || session->unanswered_ns == RPC_NEVER)
+	    conversation->state != RPC_CONVERSATION_OPEN ||
+	    conversation->unanswered_ns == RPC_NEVER)
 		return RPC_NEVER;
-	due_ns = session->unanswered_ns + SILENCE_MS * MS;
+	due_ns = conversation->unanswered_ns + SILENCE_MS * MS;
 	return due_ns > probe->again_ns ? due_ns : probe->again_ns;
 }
 
@@ -66,10 +67,10 @@ static bool client_probe_goes_on(struct client_probe *probe, struct transport *t
 }
 
 static enum probe_verdict client_probe_judge(const struct client_probe *probe,
-					     const struct transport_route *session_route,
+					     const struct transport_route *conversation_route,
 					     const struct rnic_cm_event *event)
 {
-	const struct transport_calls *calls = session_route->transport->calls;
+	const struct transport_calls *calls = conversation_route->transport->calls;
 
 	if (probe->state != PROBE_SERVICE)
 		return PROBE_UNDECIDED;
@@ -77,18 +78,19 @@ static enum probe_verdict client_probe_judge(const struct client_probe *probe,
 		return PROBE_OTHER_SERVER;
 	if (event->type != calls->found_event)
 		return PROBE_UNDECIDED;
-	return calls->is_same_peer(session_route, event) ? PROBE_SAME_SERVER : PROBE_OTHER_SERVER;
+	return calls->is_same_peer(conversation_route, event) ? PROBE_SAME_SERVER
+							      : PROBE_OTHER_SERVER;
 }
 
 enum probe_verdict client_probe_handle(struct client_probe *probe,
-				       const struct transport_route *session_route,
+				       const struct transport_route *conversation_route,
 				       const struct rnic_cm_event *event)
 {
 	enum probe_verdict verdict;
 
-	if (client_probe_goes_on(probe, session_route->transport, event))
+	if (client_probe_goes_on(probe, conversation_route->transport, event))
 		return PROBE_UNDECIDED;
-	verdict = client_probe_judge(probe, session_route, event);
+	verdict = client_probe_judge(probe, conversation_route, event);
 	client_probe_end(probe);
 	return verdict;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out whether a silent server is still the one of the session. Nobody answers datagrams for a
- * queue pair that is gone, but the host's connection manager knows the queue pair of the port: the
- * probe asks it after 50 ms without an answer, and again each second.
+ * Finds out whether a silent server is still the one of the conversation. Nobody answers datagrams
+ * for a queue pair that is gone, but the host's connection manager knows the queue pair of the
+ * port: the probe asks it after 50 ms without an answer, and again each second.
  *
  * For transports that notice the end of their peer by themselves the probe does nothing.
  */
@@ -26,9 +26,9 @@ struct client_probe {
 	uint64_t again_ns;	       /* the next one not before */
 };
 
-/* When the session's silence is long enough; RPC_NEVER: there is nothing to find out. */
+/* When the conversation's silence is long enough; RPC_NEVER: there is nothing to find out. */
 uint64_t client_probe_due_ns(const struct client_probe *probe, const struct transport *transport,
-			     const struct rpc_session *session);
+			     const struct rpc_conversation *conversation);
 
 /* Asks the manager of `server`. An error ends the probe; the next one is due later. */
 void client_probe_begin(struct client_probe *probe, struct rnic_cm_channel *channel,
@@ -38,9 +38,9 @@ void client_probe_begin(struct client_probe *probe, struct rnic_cm_channel *chan
 /* Whether the event is for the probe. */
 bool client_probe_owns(const struct client_probe *probe, const struct rnic_cm_event *event);
 
-/* Takes such an event; `session_route` is the session's. */
+/* Takes such an event; `conversation_route` is the conversation's. */
 enum probe_verdict client_probe_handle(struct client_probe *probe,
-				       const struct transport_route *session_route,
+				       const struct transport_route *conversation_route,
 				       const struct rnic_cm_event *event);
 
 /* Ends the probe, if there is one. */

@@ -190,7 +190,7 @@ static void rpc_client_take_grant(struct rnic_rpc_client *client, const struct r
 	pending = call->user;
 	error = client_body_take_grant(&pending->body, &client->link, frame);
 	if (error == -EPROTO)
-		rpc_session_close(&client->link.session);
+		rpc_conversation_close(&client->link.conversation);
 	else if (error != 0)
 		rpc_calls_end(call, RNIC_RPC_INTERNAL);
 }
@@ -208,7 +208,7 @@ static void rpc_client_take_chunk(struct rnic_rpc_client *client, const struct r
 	}
 	pending = call->user;
 	if (client_body_take_chunk(&pending->body, frame, &chunk) != 0) {
-		rpc_session_close(&client->link.session);
+		rpc_conversation_close(&client->link.conversation);
 		return;
 	}
 	if (pending->body.bytes == NULL) {
@@ -228,7 +228,7 @@ static void take_messages(struct rnic_rpc_client *client)
 	const uint8_t *bytes;
 	uint32_t length;
 
-	while (rpc_session_take(&client->link.session, &bytes, &length)) {
+	while (rpc_conversation_take(&client->link.conversation, &bytes, &length)) {
 		if (rpc_frame_decode(&frame, bytes, length) != 0)
 			continue;
 		if (frame.kind == RPC_FRAME_ANSWER)
@@ -266,7 +266,7 @@ static void end_body(struct rnic_rpc_client *client, const struct rpc_call *ende
 		send_cancel(client, ended->id, wants_word);
 }
 
-/* Ends all bodies: the calls begin again in the next session. */
+/* Ends all bodies: the calls begin again in the next conversation. */
 static void end_bodies(struct rnic_rpc_client *client)
 {
 	for (uint64_t id = client->calls.oldest; id != client->calls.next; id++) {
@@ -297,26 +297,26 @@ static void run_closures(struct rnic_rpc_client *client)
 	client->has_large_answer = false;
 }
 
-static void follow_session(struct rnic_rpc_client *client, uint64_t now_ns)
+static void follow_conversation(struct rnic_rpc_client *client, uint64_t now_ns)
 {
 	struct client_link *link = &client->link;
 
-	if (client_link_is_open(link) && !client->calls.has_session) {
-		log_line(&link->options, "a session with the server is open");
-		rpc_calls_session_opened(&client->calls, link->session.peer_identity);
+	if (client_link_is_open(link) && !client->calls.has_conversation) {
+		log_line(&link->options, "a conversation with the server is open");
+		rpc_calls_conversation_opened(&client->calls, link->conversation.peer_identity);
 	}
-	if (link->state == LINK_SESSION) {
+	if (link->state == LINK_CONVERSATION) {
 		take_messages(client);
 		if (client_orphans_are_kept(&link->orphans, now_ns)) {
 			log_line(&link->options,
 				 "the server does not confirm that it writes no more");
-			rpc_session_close(&link->session);
+			rpc_conversation_close(&link->conversation);
 		}
-		if (link->session.state == RPC_SESSION_CLOSED) {
-			log_line(&link->options, "the session has ended: %s",
-				 rpc_session_end_text(&link->session));
+		if (link->conversation.state == RPC_CONVERSATION_CLOSED) {
+			log_line(&link->options, "the conversation has ended: %s",
+				 rpc_conversation_end_text(&link->conversation));
 			end_bodies(client);
-			rpc_calls_session_lost(&client->calls);
+			rpc_calls_conversation_lost(&client->calls);
 			client_link_drop(link, now_ns);
 		}
 	}
@@ -354,7 +354,7 @@ static void hold_ack(struct rnic_rpc_client *client, uint64_t now_ns)
 
 	if (client->has_ended_calls)
 		call_rhythm_ended(&client->rhythm, now_ns);
-	rpc_session_hold_ack(&client->link.session, waits ? now_ns + ACK_WAIT_NS : 0);
+	rpc_conversation_hold_ack(&client->link.conversation, waits ? now_ns + ACK_WAIT_NS : 0);
 }
 
 static int rpc_client_work(struct rnic_rpc_client *client)
@@ -365,7 +365,7 @@ static int rpc_client_work(struct rnic_rpc_client *client)
 
 	if (error != 0)
 		return error;
-	follow_session(client, now_ns);
+	follow_conversation(client, now_ns);
 	rpc_calls_tick(&client->calls, now_ns);
 	run_closures(client);
 	if (client_link_is_open(&client->link))

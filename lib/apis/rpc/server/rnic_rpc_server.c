@@ -36,7 +36,7 @@ struct rnic_rpc_server {
 	struct rnic_cm_id *connection_listener;
 	uint16_t port;
 	uint32_t qkey;
-	struct server_sessions sessions;
+	struct server_conversations conversations;
 	struct server_calls calls;
 };
 
@@ -109,7 +109,7 @@ static int open_transports(struct rnic_rpc_server *server)
 static void rpc_server_set_options(struct rnic_rpc_server *server,
 				   const struct rnic_rpc_options *options)
 {
-	struct server_clients *clients = &server->sessions.clients;
+	struct server_clients *clients = &server->conversations.clients;
 
 	if (options != NULL)
 		server->options = *options;
@@ -124,11 +124,11 @@ static void rpc_server_set_options(struct rnic_rpc_server *server,
 		server->calls.max_request_bytes = RNIC_RPC_MESSAGE_BYTES;
 }
 
-static void forget_session(void *user, const struct server_session *session)
+static void forget_conversation(void *user, const struct server_conversation *conversation)
 {
 	struct rnic_rpc_server *server = user;
 
-	server_calls_session_ended(&server->calls, session);
+	server_calls_conversation_ended(&server->calls, conversation);
 }
 
 int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port,
@@ -149,11 +149,11 @@ int rnic_rpc_create_server(const struct rnic_rpc_options *options, uint16_t port
 	do
 		transport_random(&made->qkey, sizeof(made->qkey));
 	while ((made->qkey &= 0x7fffffff) == 0);
-	made->calls.sessions = &made->sessions;
+	made->calls.conversations = &made->conversations;
 	made->calls.device = &made->device;
-	error = server_sessions_open(&made->sessions, &made->options);
-	made->sessions.ended = forget_session;
-	made->sessions.ended_user = made;
+	error = server_conversations_open(&made->conversations, &made->options);
+	made->conversations.ended = forget_conversation;
+	made->conversations.ended_user = made;
 	if (error == 0)
 		error = open_transports(made);
 	if (error == 0)
@@ -170,9 +170,9 @@ void rnic_rpc_destroy_server(struct rnic_rpc_server *server)
 {
 	if (server == NULL)
 		return;
-	server->sessions.ended = NULL;
+	server->conversations.ended = NULL;
 	server_calls_close(&server->calls);
-	server_sessions_close(&server->sessions, rnic_dial_now_ns());
+	server_conversations_close(&server->conversations, rnic_dial_now_ns());
 	stop_listening(server);
 	rc_transport_close(&server->rc);
 	ud_transport_close(&server->ud);
@@ -255,7 +255,7 @@ static int take_datagrams(struct rnic_rpc_server *server, uint64_t now_ns)
 		struct transport *transport = server->transports[i];
 
 		while ((count = transport->calls->receive(transport, &datagram)) > 0)
-			server_sessions_receive(&server->sessions, &datagram, now_ns);
+			server_conversations_receive(&server->conversations, &datagram, now_ns);
 	}
 	return count;
 }
@@ -269,16 +269,17 @@ static int rpc_server_work(struct rnic_rpc_server *server)
 		error = take_datagrams(server, now_ns);
 	if (error != 0)
 		return error;
-	server_sessions_tick(&server->sessions, now_ns);
-	for (struct server_session *at = server->sessions.first; at != NULL; at = at->next)
+	server_conversations_tick(&server->conversations, now_ns);
+	for (struct server_conversation *at = server->conversations.first; at != NULL;
+	     at = at->next)
 		if (!at->is_gone)
 			server_calls_take(&server->calls, at);
 	server_calls_pump(&server->calls);
-	server_sessions_serve(&server->sessions, now_ns);
+	server_conversations_serve(&server->conversations, now_ns);
 	for (size_t i = 0; i < TRANSPORT_COUNT; i++)
 		transport_flush(server->transports[i]);
 	transport_device_set_timer(&server->device,
-				   server_sessions_next_deadline_ns(&server->sessions));
+				   server_conversations_next_deadline_ns(&server->conversations));
 	return 0;
 }
 

@@ -22,8 +22,8 @@ bool server_body_is_large(const struct shared_message *answer)
 	return body_bytes(answer) > RPC_BODY_INLINE_BYTES;
 }
 
-void server_body_announce(struct server_calls *calls, struct server_session *session, uint64_t call,
-			  const struct shared_message *answer)
+void server_body_announce(struct server_calls *calls, struct server_conversation *conversation,
+			  uint64_t call, const struct shared_message *answer)
 {
 	uint8_t total[RPC_TOTAL_BYTES];
 	struct rpc_frame frame = {
@@ -35,35 +35,38 @@ void server_body_announce(struct server_calls *calls, struct server_session *ses
 	};
 
 	rpc_bulk_write_total(total, body_bytes(answer));
-	server_sessions_send_frame(calls->sessions, session, &frame);
+	server_conversations_send_frame(calls->conversations, conversation, &frame);
 }
 
 static struct server_transfer *find_transfer(const struct server_calls *calls,
-					     const struct server_session *session, uint64_t call)
+					     const struct server_conversation *conversation,
+					     uint64_t call)
 {
 	for (struct server_transfer *at = calls->transfers; at != NULL; at = at->next)
-		if (at->call == call && at->connection == session->session.self.connection)
+		if (at->call == call &&
+		    at->connection == conversation->conversation.self.connection)
 			return at;
 	return NULL;
 }
 
 /* -ENOENT: no large answer is kept. -ENOMEM: the client's quota has no room for the transfer. */
-static int begin_transfer(struct server_calls *calls, const struct server_session *session,
-			  uint64_t call, struct server_transfer **begun)
+static int begin_transfer(struct server_calls *calls,
+			  const struct server_conversation *conversation, uint64_t call,
+			  struct server_transfer **begun)
 {
-	struct shared_message *kept = rpc_history_kept(&session->client->history, call);
-	struct server_clients *clients = &calls->sessions->clients;
+	struct shared_message *kept = rpc_history_kept(&conversation->client->history, call);
+	struct server_clients *clients = &calls->conversations->clients;
 	struct server_transfer *transfer = NULL;
 
 	if (kept == NULL || !server_body_is_large(kept))
 		return -ENOENT;
-	if (server_clients_may_tell(clients, session->client, sizeof(*transfer)))
+	if (server_clients_may_tell(clients, conversation->client, sizeof(*transfer)))
 		transfer = calloc(1, sizeof(*transfer));
 	if (transfer == NULL)
 		return -ENOMEM;
-	server_clients_hold(clients, session->client, sizeof(*transfer));
-	transfer->client = session->client;
-	transfer->connection = session->session.self.connection;
+	server_clients_hold(clients, conversation->client, sizeof(*transfer));
+	transfer->client = conversation->client;
+	transfer->connection = conversation->conversation.self.connection;
 	transfer->call = call;
 	transfer->message = kept;
 	kept->references++;
@@ -78,14 +81,15 @@ static int begin_transfer(struct server_calls *calls, const struct server_sessio
 
 static void end_out(struct server_calls *calls, struct server_client *client, struct bulk_out *out)
 {
-	server_clients_hold(&calls->sessions->clients, client, -(int64_t)bulk_out_stage_bytes(out));
+	server_clients_hold(&calls->conversations->clients, client,
+			    -(int64_t)bulk_out_stage_bytes(out));
 	bulk_out_end(out);
 }
 
 static void end_transfer(struct server_calls *calls, struct server_transfer *transfer)
 {
 	end_out(calls, transfer->client, &transfer->out);
-	server_clients_hold(&calls->sessions->clients, transfer->client,
+	server_clients_hold(&calls->conversations->clients, transfer->client,
 			    -(int64_t)sizeof(*transfer));
 	shared_message_release(transfer->message);
 	*transfer->link = transfer->next;
@@ -94,13 +98,15 @@ static void end_transfer(struct server_calls *calls, struct server_transfer *tra
 	free(transfer);
 }
 
-void server_body_end_transfers(struct server_calls *calls, const struct server_session *session)
+void server_body_end_transfers(struct server_calls *calls,
+			       const struct server_conversation *conversation)
 {
 	struct server_transfer *transfer, *next;
 
 	for (transfer = calls->transfers; transfer != NULL; transfer = next) {
 		next = transfer->next;
-		if (session == NULL || transfer->connection == session->session.self.connection)
+		if (conversation == NULL ||
+		    transfer->connection == conversation->conversation.self.connection)
 			end_transfer(calls, transfer);
 	}
 }
@@ -110,41 +116,42 @@ void server_body_end_transfers(struct server_calls *calls, const struct server_s
  * client until the client takes them; when the quota is full, the client gets a little at a time.
  * 0: none before the client has taken the earlier bytes.
  */
-static uint32_t allowed_bytes(struct server_calls *calls, const struct server_session *session,
+static uint32_t allowed_bytes(struct server_calls *calls,
+			      const struct server_conversation *conversation,
 			      const struct bulk_out *out, uint32_t bytes)
 {
 	uint32_t queued = bulk_out_is_in_frames(out) ? bytes : 0;
 
-	if (server_clients_have_room(&calls->sessions->clients, session->client,
+	if (server_clients_have_room(&calls->conversations->clients, conversation->client,
 				     FRAME_BYTES + queued))
 		return bytes;
-	if (!rpc_session_is_drained(&session->session))
+	if (!rpc_conversation_is_drained(&conversation->conversation))
 		return 0;
 	return queued > SPARE_CHUNK_BYTES ? SPARE_CHUNK_BYTES : bytes;
 }
 
 static void pump_transfer(struct server_calls *calls, struct server_transfer *transfer)
 {
-	struct server_session *session =
-		server_sessions_find(calls->sessions, transfer->connection);
+	struct server_conversation *conversation =
+		server_conversations_find(calls->conversations, transfer->connection);
 	uint64_t total = body_bytes(transfer->message);
 	struct rpc_frame frame;
 	uint8_t *room;
 	uint32_t bytes;
 
-	while (session != NULL && transfer->sent < total &&
+	while (conversation != NULL && transfer->sent < total &&
 	       (room = bulk_out_room(&transfer->out, &bytes)) != NULL &&
-	       (bytes = allowed_bytes(calls, session, &transfer->out, bytes)) > 0) {
+	       (bytes = allowed_bytes(calls, conversation, &transfer->out, bytes)) > 0) {
 		if (bytes > total - transfer->sent)
 			bytes = (uint32_t)(total - transfer->sent);
 		memcpy(room, transfer->message->data + RPC_FRAME_BYTES + transfer->sent, bytes);
 		transfer->sent += bytes;
 		if (bulk_out_send(&transfer->out, transfer->call, bytes, &frame) != 0)
-			rpc_session_lose(&session->session);
-		server_sessions_send_frame(calls->sessions, session, &frame);
+			rpc_conversation_lose(&conversation->conversation);
+		server_conversations_send_frame(calls->conversations, conversation, &frame);
 	}
 	bulk_out_rest(&transfer->out);
-	if (session == NULL || transfer->sent == total)
+	if (conversation == NULL || transfer->sent == total)
 		end_transfer(calls, transfer);
 }
 
@@ -183,26 +190,27 @@ void server_stream_leave(struct server_work *work)
 void server_stream_pump(struct server_work *work)
 {
 	struct server_calls *calls = work->calls;
-	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
+	struct server_conversation *conversation =
+		server_conversations_find(calls->conversations, work->connection);
 	struct server_stream *stream = &work->stream;
 	struct rpc_frame frame;
 	uint8_t *room;
 	uint32_t bytes;
 
-	if (session == NULL) {
+	if (conversation == NULL) {
 		server_stream_stop(work);
 		return;
 	}
 	while (!stream->is_stalled && !stream->is_over &&
 	       (room = bulk_out_room(&stream->out, &bytes)) != NULL &&
-	       (bytes = allowed_bytes(calls, session, &stream->out, bytes)) > 0) {
+	       (bytes = allowed_bytes(calls, conversation, &stream->out, bytes)) > 0) {
 		size_t made = server_bodies_ask(work, room, bytes);
 
 		stream->is_stalled = made == 0 || made > bytes;
 		if (!stream->is_stalled) {
 			if (bulk_out_send(&stream->out, work->call, (uint32_t)made, &frame) != 0)
-				rpc_session_lose(&session->session);
-			server_sessions_send_frame(calls->sessions, session, &frame);
+				rpc_conversation_lose(&conversation->conversation);
+			server_conversations_send_frame(calls->conversations, conversation, &frame);
 		}
 		if (work->answer != NULL)
 			return;
@@ -218,7 +226,8 @@ static void end_receiving(struct server_work *work)
 
 	if (!body->is_coming)
 		return;
-	server_clients_hold(&work->calls->sessions->clients, work->client, -(int64_t)body->total);
+	server_clients_hold(&work->calls->conversations->clients, work->client,
+			    -(int64_t)body->total);
 	bulk_in_end(&body->in);
 	free(body->bytes);
 	*body = (struct server_body){0};
@@ -233,17 +242,19 @@ void server_body_end(struct server_work *work)
 	work->stream.produce = NULL;
 }
 
-static void server_bodies_send_grant(struct server_work *work, struct server_session *session)
+static void server_bodies_send_grant(struct server_work *work,
+				     struct server_conversation *conversation)
 {
 	struct rpc_frame frame;
 
 	bulk_in_grant(&work->body.in, work->call, &frame);
-	server_sessions_send_frame(work->calls->sessions, session, &frame);
+	server_conversations_send_frame(work->calls->conversations, conversation, &frame);
 }
 
-int server_body_expect(struct server_work *work, struct server_session *session, uint64_t total)
+int server_body_expect(struct server_work *work, struct server_conversation *conversation,
+		       uint64_t total)
 {
-	struct server_clients *clients = &work->calls->sessions->clients;
+	struct server_clients *clients = &work->calls->conversations->clients;
 	struct server_body *body = &work->body;
 	int error;
 
@@ -253,7 +264,8 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	body->bytes = malloc(total);
 	if (body->bytes == NULL)
 		return -ENOMEM;
-	error = bulk_in_begin(&body->in, session->route->transport, &session->session, total);
+	error = bulk_in_begin(&body->in, conversation->route->transport,
+			      &conversation->conversation, total);
 	if (error != 0) {
 		free(body->bytes);
 		*body = (struct server_body){0};
@@ -262,7 +274,7 @@ int server_body_expect(struct server_work *work, struct server_session *session,
 	server_clients_hold(clients, work->client, (int64_t)total);
 	body->total = total;
 	body->is_coming = true;
-	server_bodies_send_grant(work, session);
+	server_bodies_send_grant(work, conversation);
 	return 0;
 }
 
@@ -279,20 +291,20 @@ uint8_t *server_body_detach(struct server_work *work, uint64_t *total)
 /* --- frames ----------------------------------------------------------------------------------- */
 
 struct server_work *server_body_take_chunk(struct server_calls *calls,
-					   struct server_session *session,
+					   struct server_conversation *conversation,
 					   const struct rpc_frame *frame)
 {
-	struct server_work *work = server_work_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, conversation->client, frame->call);
 	struct server_body *body;
 	struct rpc_chunk chunk;
 
 	if (work == NULL || !work->body.is_coming ||
-	    work->connection != session->session.self.connection)
+	    work->connection != conversation->conversation.self.connection)
 		return NULL; /* the service gave it up */
 	body = &work->body;
 	if (bulk_in_take(&body->in, frame, &chunk) != 0 ||
 	    chunk.bytes > body->total - body->received) {
-		rpc_session_close(&session->session);
+		rpc_conversation_close(&conversation->conversation);
 		return NULL;
 	}
 	memcpy(body->bytes + body->received, chunk.data, chunk.bytes);
@@ -300,7 +312,7 @@ struct server_work *server_body_take_chunk(struct server_calls *calls,
 	if (body->received == body->total)
 		return work;
 	if (rpc_bulk_receiver_owes_grant(&body->in.receiver, body->total - body->received))
-		server_bodies_send_grant(work, session);
+		server_bodies_send_grant(work, conversation);
 	return NULL;
 }
 
@@ -308,50 +320,52 @@ struct server_work *server_body_take_chunk(struct server_calls *calls,
  * The first grant makes this side register memory, which counts against the client's quota: there
  * must be room.
  */
-static bool server_bodies_take_grant(struct server_calls *calls, struct server_session *session,
-				     struct bulk_out *out, const struct rpc_frame *frame)
+static bool server_bodies_take_grant(struct server_calls *calls,
+				     struct server_conversation *conversation, struct bulk_out *out,
+				     const struct rpc_frame *frame)
 {
-	struct server_clients *clients = &calls->sessions->clients;
+	struct server_clients *clients = &calls->conversations->clients;
 	uint64_t wanted = out->route == NULL ? rpc_bulk_offered_bytes(frame) : 0;
 	uint64_t had = bulk_out_stage_bytes(out);
 	int error;
 
-	if (wanted > 0 && !server_clients_have_room(clients, session->client, wanted))
+	if (wanted > 0 && !server_clients_have_room(clients, conversation->client, wanted))
 		return false;
-	error = bulk_out_grant(out, session->route, frame);
-	server_clients_hold(clients, session->client, (int64_t)(bulk_out_stage_bytes(out) - had));
+	error = bulk_out_grant(out, conversation->route, frame);
+	server_clients_hold(clients, conversation->client,
+			    (int64_t)(bulk_out_stage_bytes(out) - had));
 	return error == 0;
 }
 
-void server_body_take_grant(struct server_calls *calls, struct server_session *session,
+void server_body_take_grant(struct server_calls *calls, struct server_conversation *conversation,
 			    const struct rpc_frame *frame)
 {
-	struct server_work *work = server_work_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, conversation->client, frame->call);
 	struct server_transfer *transfer;
 	struct bulk_out *out;
 	int error = 0;
 
 	if (work != NULL) {
 		if (!work->stream.is_accepted || work->stream.is_over ||
-		    work->connection != session->session.self.connection)
+		    work->connection != conversation->conversation.self.connection)
 			return;
 		out = &work->stream.out;
 	} else {
-		transfer = find_transfer(calls, session, frame->call);
+		transfer = find_transfer(calls, conversation, frame->call);
 		if (transfer == NULL)
-			error = begin_transfer(calls, session, frame->call, &transfer);
+			error = begin_transfer(calls, conversation, frame->call, &transfer);
 		if (error == -ENOENT)
 			return; /* a late frame of a finished transfer */
 		out = error == 0 ? &transfer->out : NULL;
 	}
-	if (out == NULL || !server_bodies_take_grant(calls, session, out, frame))
-		rpc_session_close(&session->session);
+	if (out == NULL || !server_bodies_take_grant(calls, conversation, out, frame))
+		rpc_conversation_close(&conversation->conversation);
 }
 
-void server_body_cancel(struct server_calls *calls, struct server_session *session, uint64_t call,
-			bool wants_word)
+void server_body_cancel(struct server_calls *calls, struct server_conversation *conversation,
+			uint64_t call, bool wants_word)
 {
-	struct server_transfer *transfer = find_transfer(calls, session, call);
+	struct server_transfer *transfer = find_transfer(calls, conversation, call);
 	const uint8_t nothing[RPC_CHUNK_HEAD_BYTES] = {0};
 	const struct rpc_frame word = {
 		.kind = RPC_FRAME_CHUNK,
@@ -363,7 +377,7 @@ void server_body_cancel(struct server_calls *calls, struct server_session *sessi
 	if (transfer != NULL)
 		end_transfer(calls, transfer);
 	if (wants_word)
-		server_sessions_send_frame(calls->sessions, session, &word);
+		server_conversations_send_frame(calls->conversations, conversation, &word);
 }
 
 void server_body_pump_transfers(struct server_calls *calls)

@@ -51,7 +51,7 @@ static struct shared_message *make_answer(const struct server_work *work,
 	struct shared_message *message;
 
 	if (bytes > RPC_MESSAGE_LIMIT_BYTES ||
-	    !server_clients_have_room(&work->calls->sessions->clients, work->client, bytes))
+	    !server_clients_have_room(&work->calls->conversations->clients, work->client, bytes))
 		return shared_message_refuse(work->call, RNIC_RPC_TOO_LARGE);
 	message = shared_message_allocate(RPC_FRAME_BYTES + bytes);
 	if (message == NULL)
@@ -64,13 +64,13 @@ static struct shared_message *make_answer(const struct server_work *work,
 	return message;
 }
 
-static void send_answer(struct server_calls *calls, struct server_session *session, uint64_t call,
-			struct shared_message *message)
+static void send_answer(struct server_calls *calls, struct server_conversation *conversation,
+			uint64_t call, struct shared_message *message)
 {
 	if (server_body_is_large(message))
-		server_body_announce(calls, session, call, message);
+		server_body_announce(calls, conversation, call, message);
 	else
-		server_sessions_send(calls->sessions, session, message);
+		server_conversations_send(calls->conversations, conversation, message);
 }
 
 /* --- requests as services see them ------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static void count_input(struct server_work *work, int64_t bytes)
 {
 	work->input_bytes += (uint64_t)bytes;
 	if (work->calls != NULL)
-		server_clients_hold(&work->calls->sessions->clients, work->client, bytes);
+		server_clients_hold(&work->calls->conversations->clients, work->client, bytes);
 }
 
 /* Empty or unknown fields take many times a request's own bytes. */
@@ -95,7 +95,7 @@ static void *allocate_input(void *user, size_t bytes)
 	union input_block *block = NULL;
 
 	if (bytes < SIZE_MAX - sizeof(*block) &&
-	    server_clients_have_room(&work->calls->sessions->clients, work->client,
+	    server_clients_have_room(&work->calls->conversations->clients, work->client,
 				     bytes + sizeof(*block)))
 		block = malloc(bytes + sizeof(*block));
 	if (block == NULL) {
@@ -136,22 +136,23 @@ static void end_work(struct server_work *work)
 }
 
 /*
- * Sends the answer to the session that asked last, and puts it into the history for repeated
+ * Sends the answer to the conversation that asked last, and puts it into the history for repeated
  * requests.
  */
 static void server_calls_complete(struct server_work *work, struct shared_message *answer)
 {
 	struct server_calls *calls = work->calls;
-	struct server_session *session = server_sessions_find(calls->sessions, work->connection);
+	struct server_conversation *conversation =
+		server_conversations_find(calls->conversations, work->connection);
 
 	if (answer == NULL) {
 		answer = work->fallback;
 		work->fallback = NULL;
 	}
-	if (!server_clients_keep(&calls->sessions->clients, work->client, work->call, answer))
+	if (!server_clients_keep(&calls->conversations->clients, work->client, work->call, answer))
 		shared_message_release(answer);
-	else if (session != NULL)
-		send_answer(calls, session, work->call, answer);
+	else if (conversation != NULL)
+		send_answer(calls, conversation, work->call, answer);
 	end_work(work);
 	transport_device_wake(calls->device); /* a turn sends it */
 }
@@ -291,7 +292,7 @@ static uint32_t check_request(struct server_work *work, const struct rpc_frame *
 }
 
 /* Takes over `work`. */
-static void begin_call(struct server_work *work, struct server_session *session,
+static void begin_call(struct server_work *work, struct server_conversation *conversation,
 		       const struct rpc_frame *request)
 {
 	uint32_t status = check_request(work, request);
@@ -302,7 +303,7 @@ static void begin_call(struct server_work *work, struct server_session *session,
 		return;
 	}
 	if (status == RNIC_RPC_OK &&
-	    server_body_expect(work, session, rpc_bulk_total(request)) != 0)
+	    server_body_expect(work, conversation, rpc_bulk_total(request)) != 0)
 		status = RNIC_RPC_OVERLOADED;
 	if (status != RNIC_RPC_OK)
 		server_calls_complete(work, shared_message_refuse(work->call, status));
@@ -318,20 +319,21 @@ static void execute_body(struct server_work *work)
 	free(bytes);
 }
 
-/* The call is known already; the answer goes to the session that asked now. */
-static void follow(struct server_calls *calls, struct server_session *session, uint64_t call)
+/* The call is known already; the answer goes to the conversation that asked now. */
+static void follow(struct server_calls *calls, struct server_conversation *conversation,
+		   uint64_t call)
 {
-	struct server_work *work = server_work_find(calls, session->client, call);
+	struct server_work *work = server_work_find(calls, conversation->client, call);
 	bool is_other, is_coming;
 
 	if (work == NULL)
 		return;
 	is_coming = work->body.is_coming; /* then no stream has begun */
-	is_other = work->connection != session->session.self.connection;
-	work->connection = session->session.self.connection;
+	is_other = work->connection != conversation->conversation.self.connection;
+	work->connection = conversation->conversation.self.connection;
 	if (is_other && work->stream.out.route != NULL)
 		leave_stream(work);
-	if (is_coming && server_body_expect(work, session, work->body.total) != 0)
+	if (is_coming && server_body_expect(work, conversation, work->body.total) != 0)
 		server_calls_complete(work, shared_message_refuse(call, RNIC_RPC_OVERLOADED));
 }
 
@@ -340,83 +342,86 @@ static enum rpc_verdict server_calls_judge(struct server_calls *calls, struct se
 					   const struct rpc_frame *request, void **answer)
 {
 	if (!rpc_history_knows(&client->history, request->call) &&
-	    !server_clients_have_room(&calls->sessions->clients, client, 0))
+	    !server_clients_have_room(&calls->conversations->clients, client, 0))
 		return RPC_REFUSE;
 	return rpc_history_request(&client->history, request, answer);
 }
 
-static void server_calls_take_request(struct server_calls *calls, struct server_session *session,
+static void server_calls_take_request(struct server_calls *calls,
+				      struct server_conversation *conversation,
 				      const struct rpc_frame *request)
 {
-	struct server_work *work = server_work_create(calls, session, request);
+	struct server_work *work = server_work_create(calls, conversation, request);
 	struct rpc_frame refusal = {
 		.kind = RPC_FRAME_ANSWER, .call = request->call, .status = RNIC_RPC_OVERLOADED};
 	void *repeated = NULL;
 
 	if (work == NULL) {
-		rpc_session_close(&session->session); /* the client comes back and asks again */
+		rpc_conversation_close(
+			&conversation->conversation); /* the client comes back and asks again */
 		return;
 	}
-	server_clients_settle(session->client, request->settled);
-	switch (server_calls_judge(calls, session->client, request, &repeated)) {
+	server_clients_settle(conversation->client, request->settled);
+	switch (server_calls_judge(calls, conversation->client, request, &repeated)) {
 	case RPC_EXECUTE:
-		begin_call(work, session, request);
+		begin_call(work, conversation, request);
 		return;
 	case RPC_WAIT:
-		follow(calls, session, request->call);
+		follow(calls, conversation, request->call);
 		break;
 	case RPC_REPEAT:
-		send_answer(calls, session, request->call, repeated);
+		send_answer(calls, conversation, request->call, repeated);
 		break;
 	case RPC_STALE:
 		break;
 	case RPC_REFUSE:
-		server_sessions_send_frame(calls->sessions, session, &refusal);
+		server_conversations_send_frame(calls->conversations, conversation, &refusal);
 		break;
 	}
 	server_work_free(work);
 }
 
-static void take_cancel(struct server_calls *calls, struct server_session *session,
+static void take_cancel(struct server_calls *calls, struct server_conversation *conversation,
 			const struct rpc_frame *frame)
 {
-	struct server_work *work = server_work_find(calls, session->client, frame->call);
+	struct server_work *work = server_work_find(calls, conversation->client, frame->call);
 
-	rpc_history_cancel(&session->client->history, frame->call);
-	server_clients_settle(session->client, frame->settled);
+	rpc_history_cancel(&conversation->client->history, frame->call);
+	server_clients_settle(conversation->client, frame->settled);
 	if (work != NULL && work->body.is_coming)
 		end_work(work);
 	else if (work != NULL)
 		stop_stream(work);
-	server_body_cancel(calls, session, frame->call, (frame->flags & RPC_FRAME_LARGE) != 0);
+	server_body_cancel(calls, conversation, frame->call, (frame->flags & RPC_FRAME_LARGE) != 0);
 }
 
-static void server_calls_take_chunk(struct server_calls *calls, struct server_session *session,
+static void server_calls_take_chunk(struct server_calls *calls,
+				    struct server_conversation *conversation,
 				    const struct rpc_frame *frame)
 {
-	struct server_work *work = server_body_take_chunk(calls, session, frame);
+	struct server_work *work = server_body_take_chunk(calls, conversation, frame);
 
 	if (work != NULL)
 		execute_body(work);
 }
 
-void server_calls_take(struct server_calls *calls, struct server_session *session)
+void server_calls_take(struct server_calls *calls, struct server_conversation *conversation)
 {
 	struct rpc_frame frame;
 	const uint8_t *bytes;
 	uint32_t length;
 
-	while (rpc_session_take(&session->session, &bytes, &length)) {
+	while (rpc_conversation_take(&conversation->conversation, &bytes, &length)) {
 		if (rpc_frame_decode(&frame, bytes, length) != 0)
 			continue;
 		if (frame.kind == RPC_FRAME_REQUEST)
-			server_calls_take_request(calls, session, &frame);
+			server_calls_take_request(calls, conversation, &frame);
 		else if (frame.kind == RPC_FRAME_CANCEL)
-			take_cancel(calls, session, &frame);
+			take_cancel(calls, conversation, &frame);
 		else if (frame.kind == RPC_FRAME_GRANT)
-			server_body_take_grant(calls, session, &frame);
+			server_body_take_grant(calls, conversation, &frame);
 		else if (frame.kind == RPC_FRAME_CHUNK)
-			server_calls_take_chunk(calls, session, &frame);
+			server_calls_take_chunk(calls, conversation, &frame);
 	}
 }
 
@@ -434,20 +439,21 @@ void server_calls_pump(struct server_calls *calls)
 	}
 }
 
-void server_calls_session_ended(struct server_calls *calls, const struct server_session *session)
+void server_calls_conversation_ended(struct server_calls *calls,
+				     const struct server_conversation *conversation)
 {
 	struct server_work *work, *next;
 
 	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;
-		if (work->connection != session->session.self.connection)
+		if (work->connection != conversation->conversation.self.connection)
 			continue;
 		if (work->body.is_coming)
 			server_calls_drop(work);
 		else
 			leave_stream(work);
 	}
-	server_body_end_transfers(calls, session);
+	server_body_end_transfers(calls, conversation);
 }
 
 void server_calls_close(struct server_calls *calls)
@@ -464,7 +470,7 @@ void server_calls_close(struct server_calls *calls)
 	for (work = calls->works; work != NULL; work = next) {
 		next = work->next;
 		server_body_end(work);
-		server_clients_hold(&calls->sessions->clients, work->client,
+		server_clients_hold(&calls->conversations->clients, work->client,
 				    -(int64_t)work->input_bytes);
 		work->calls = NULL; /* server_calls_finish() then only frees it */
 	}

@@ -8,11 +8,12 @@
 
 #include "lib/apis/rpc/server/server_work.h"
 
-/* Takes the messages of the session. */
-void server_calls_take(struct server_calls *calls, struct server_session *session);
+/* Takes the messages of the conversation. */
+void server_calls_take(struct server_calls *calls, struct server_conversation *conversation);
 
-/* Drops everything that only that session could bring or take. */
-void server_calls_session_ended(struct server_calls *calls, const struct server_session *session);
+/* Drops everything that only that conversation could bring or take. */
+void server_calls_conversation_ended(struct server_calls *calls,
+				     const struct server_conversation *conversation);
 
 /* Ends the server's side: later answers of the services go nowhere. */
 void server_calls_close(struct server_calls *calls);

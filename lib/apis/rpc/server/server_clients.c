@@ -82,7 +82,7 @@ void server_clients_close(struct server_clients *clients)
 void server_clients_forget_unconfirmed(struct server_clients *clients,
 				       const struct server_client *client)
 {
-	if (client->is_confirmed || client->session_count > 0 || client->working_count > 0)
+	if (client->is_confirmed || client->conversation_count > 0 || client->working_count > 0)
 		return;
 	for (uint32_t i = clients->count; i > 0; i--) {
 		if (clients->all[i - 1] != client)
@@ -92,7 +92,10 @@ void server_clients_forget_unconfirmed(struct server_clients *clients,
 	}
 }
 
-/* Forgets the client without a session that was seen longest ago; false: all have sessions. */
+/*
+ * Forgets the client without a conversation that was seen longest ago; false: all have
+ * conversations.
+ */
 static bool server_clients_forget_oldest(struct server_clients *clients)
 {
 	uint32_t oldest = SERVER_CLIENTS_MAX;
@@ -100,7 +103,7 @@ static bool server_clients_forget_oldest(struct server_clients *clients)
 	for (uint32_t i = 0; i < clients->count; i++) {
 		const struct server_client *client = clients->all[i];
 
-		if (client->session_count > 0 || client->working_count > 0)
+		if (client->conversation_count > 0 || client->working_count > 0)
 			continue;
 		if (oldest == SERVER_CLIENTS_MAX || client->seen_ns < clients->all[oldest]->seen_ns)
 			oldest = i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clients that a server knows. A client outlives its sessions because of its history. When
+ * The clients that a server knows. A client outlives its conversations because of its history. When
  * there are too many clients, or the kept answers take too much memory, the server forgets the
- * client without a session that was seen longest ago.
+ * client without a conversation that was seen longest ago.
  */
 #ifndef LIB_APIS_RPC_SERVER_SERVER_CLIENTS_H
 #define LIB_APIS_RPC_SERVER_SERVER_CLIENTS_H
@@ -19,14 +19,14 @@ struct server_client {
 	uint8_t incarnation[RPC_IDENTITY_BYTES]; /* of `history` */
 	struct rpc_history history;
 	uint64_t held_bytes; /* messages, requests, memory to write from */
-	bool is_confirmed;   /* it exists: it has answered in a session */
-	uint32_t session_count;
+	bool is_confirmed;   /* it exists: it has answered in a conversation */
+	uint32_t conversation_count;
 	uint32_t working_count; /* calls that a service executes */
 	uint64_t seen_ns;
 };
 
 /*
- * A message on the heap. The history and the sessions that send it share it. It counts for its
+ * A message on the heap. The history and the conversations that send it share it. It counts for its
  * client from the first of these until it is freed.
  */
 struct shared_message {
@@ -49,13 +49,13 @@ void server_clients_close(struct server_clients *clients);
 
 /*
  * Returns the client of that identity, and makes a new one with `incarnation`, which nobody can
- * guess. The caller changes session_count. NULL: no room, or no memory.
+ * guess. The caller changes conversation_count. NULL: no room, or no memory.
  */
 struct server_client *server_clients_find(struct server_clients *clients,
 					  const uint8_t identity[RPC_IDENTITY_BYTES],
 					  const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
-/* Forgets a client without a session that has never answered. */
+/* Forgets a client without a conversation that has never answered. */
 void server_clients_forget_unconfirmed(struct server_clients *clients,
 				       const struct server_client *client);
 

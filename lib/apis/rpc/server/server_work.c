@@ -7,7 +7,8 @@
 
 #define MS UINT64_C(1000000)
 
-struct server_work *server_work_create(struct server_calls *calls, struct server_session *session,
+struct server_work *server_work_create(struct server_calls *calls,
+				       struct server_conversation *conversation,
 				       const struct rpc_frame *request)
 {
 	struct server_work *work = calloc(1, sizeof(*work));
@@ -20,8 +21,8 @@ struct server_work *server_work_create(struct server_calls *calls, struct server
 		return NULL;
 	}
 	work->calls = calls;
-	work->client = session->client;
-	work->connection = session->session.self.connection;
+	work->client = conversation->client;
+	work->connection = conversation->conversation.self.connection;
 	work->call = request->call;
 	work->deadline_ns = request->timeout_ms == 0
 				    ? RPC_NEVER

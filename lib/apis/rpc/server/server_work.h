@@ -6,7 +6,7 @@
 #ifndef LIB_APIS_RPC_SERVER_SERVER_WORK_H
 #define LIB_APIS_RPC_SERVER_SERVER_WORK_H
 
-#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_conversations.h"
 #include "lib/apis/rpc/transport/bulk_transfer.h"
 #include "lib/apis/rpc/transport/transport_device.h"
 
@@ -16,7 +16,7 @@ struct server_work;
 struct server_transfer;
 
 struct server_calls {
-	struct server_sessions *sessions;
+	struct server_conversations *conversations;
 	struct transport_device *device;
 	uint64_t max_request_bytes;
 	ProtobufCService **services;
@@ -49,7 +49,7 @@ struct server_stream {
 struct server_work {
 	struct server_calls *calls; /* NULL: the server is gone */
 	struct server_client *client;
-	uint32_t connection; /* of the session that asked last */
+	uint32_t connection; /* of the conversation that asked last */
 	uint64_t call;
 	uint64_t deadline_ns;
 	ProtobufCService *service;
@@ -69,7 +69,8 @@ struct server_work {
 };
 
 /* Allocates all memory that a call needs, before the call is noted as begun; NULL: no memory. */
-struct server_work *server_work_create(struct server_calls *calls, struct server_session *session,
+struct server_work *server_work_create(struct server_calls *calls,
+				       struct server_conversation *conversation,
 				       const struct rpc_frame *request);
 void server_work_free(struct server_work *work);
 

@@ -119,10 +119,10 @@ void bulk_out_end(struct bulk_out *out)
 /* --- in --------------------------------------------------------------------------------------- */
 
 int bulk_in_begin(struct bulk_in *in, struct transport *transport,
-		  const struct rpc_session *session, uint64_t total)
+		  const struct rpc_conversation *conversation, uint64_t total)
 {
 	struct rpc_grant memory = {.slots = FRAME_SLOTS,
-				   .slot_bytes = rpc_session_chunk_bytes(session)};
+				   .slot_bytes = rpc_conversation_chunk_bytes(conversation)};
 	int error = 0;
 
 	*in = (struct bulk_in){0};

@@ -53,11 +53,11 @@ uint64_t bulk_out_stage_bytes(const struct bulk_out *out);
 void bulk_out_end(struct bulk_out *out);
 
 /*
- * Makes room on the session's transport for chunks of `total` bytes (0: of unknown number). The
- * first grant is due. Errors of registering memory; -ENOMEM.
+ * Makes room on the conversation's transport for chunks of `total` bytes (0: of unknown number).
+ * The first grant is due. Errors of registering memory; -ENOMEM.
  */
 int bulk_in_begin(struct bulk_in *in, struct transport *transport,
-		  const struct rpc_session *session, uint64_t total);
+		  const struct rpc_conversation *conversation, uint64_t total);
 
 /* Fills in the frame of the due grant. */
 void bulk_in_grant(struct bulk_in *in, uint64_t call, struct rpc_frame *frame);

@@ -46,10 +46,10 @@ enum { RC_NOBODY_LISTENS = 8 }; /* REJ: invalid service ID */
 
 /*
  * The transport neither loses nor reorders datagrams: the peer has not taken the ones that are sent
- * again. The offer is the size that every session has, for what comes with an agreement: datagrams
- * of several packets, acknowledgements on demand, and a window four times as large.
+ * again. The offer is the size that every conversation has, for what comes with an agreement:
+ * datagrams of several packets, acknowledgements on demand, and a window four times as large.
  */
-static const struct rpc_session_config rc_config = {
+static const struct rpc_conversation_config rc_config = {
 	.datagram_bytes = RC_DATAGRAM_BYTES,
 	.offer_bytes = RC_DATAGRAM_BYTES,
 	.window_packets = RPC_WINDOW_PACKETS / 4,
@@ -201,7 +201,7 @@ static void destroy_ended(struct rc_transport *transport)
 	}
 }
 
-/* Ends a connection without a session to make room for others. */
+/* Ends a connection without a conversation to make room for others. */
 static bool rc_transport_make_room(struct rc_transport *transport)
 {
 	struct rc_connection *oldest = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams of sessions over connections of RC queue pairs, one connection per session. All share
- * one completion queue, one shared receive queue and one block of registered memory, so that a
- * connection costs only a queue pair. The completion queue has an entry for every request that can
- * be posted.
+ * Datagrams of conversations over connections of RC queue pairs, one connection per conversation.
+ * All share one completion queue, one shared receive queue and one block of registered memory, so
+ * that a connection costs only a queue pair. The completion queue has an entry for every request
+ * that can be posted.
  *
  * A connection is in the transport's list from its beginning until its queue pair is destroyed,
  * which waits for its completions. In between it is a route (transport.h) of the caller of seek()

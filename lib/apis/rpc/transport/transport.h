@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams of sessions travel on a transport, with a route for each peer. Two transports stand
- * behind these calls: datagrams of a UD queue pair (ud_transport.h) and connections of RC queue
- * pairs (rc_transport.h). The owner of a session does not know which of the two it uses.
+ * Datagrams of conversations travel on a transport, with a route for each peer. Two transports
+ * stand behind these calls: datagrams of a UD queue pair (ud_transport.h) and connections of RC
+ * queue pairs (rc_transport.h). The owner of a conversation does not know which of the two it uses.
  *
  * seek() makes a route on the client's side; open_route() makes a route to the sender of a
  * datagram. The owner keeps a route until close_route(), also after its loss.
@@ -10,7 +10,7 @@
 #ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
 #define LIB_APIS_RPC_TRANSPORT_TRANSPORT_H
 
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 
 #include <rnic/rnic_cm.h>
 
@@ -43,8 +43,8 @@ struct transport_ring {
 };
 
 struct transport_calls {
-	const struct rpc_session_config *config; /* for its sessions */
-	enum rnic_port_space port_space;	 /* for servers */
+	const struct rpc_conversation_config *config; /* for its conversations */
+	enum rnic_port_space port_space;	      /* for servers */
 	enum rnic_qp_type qp_type;
 	enum rnic_cm_event_type found_event; /* the event that ends seek() successfully */
 	int nobody_listens; /* the status of REJECTED that says so (IBTA 1.4, tables 108 and 130) */
@@ -87,7 +87,7 @@ struct transport_calls {
 	 * config->offer_bytes; 0, or NULL: this side makes no offer.
 	 */
 	uint32_t (*offer)(const struct transport_route *route);
-	/* The memory for the next datagram, for the largest of its session; NULL: not now. */
+	/* The memory for the next datagram, for the largest of its conversation; NULL: not now. */
 	uint8_t *(*room)(struct transport_route *route);
 	/*
 	 * Sends the first `bytes` bytes of that memory, at the next flush() at the latest. A
@@ -131,11 +131,11 @@ static inline void transport_flush(struct transport *transport)
 		transport->calls->flush(transport);
 }
 
-/* The configuration of a session by this route. */
-static inline struct rpc_session_config transport_config(const struct transport_route *route)
+/* The configuration of a conversation by this route. */
+static inline struct rpc_conversation_config transport_config(const struct transport_route *route)
 {
 	const struct transport_calls *calls = route->transport->calls;
-	struct rpc_session_config config = *calls->config;
+	struct rpc_conversation_config config = *calls->config;
 
 	config.offer_bytes = calls->offer != NULL ? calls->offer(route) : 0;
 	return config;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects that the transports of one client or server share: the session with the daemon, and a
- * descriptor to sleep on, which completions, events of the connection manager and a timer make
+ * The objects that the transports of one client or server share: the connection to the daemon, and
+ * a descriptor to sleep on, which completions, events of the connection manager and a timer make
  * readable.
  */
 #ifndef LIB_APIS_RPC_TRANSPORT_TRANSPORT_DEVICE_H

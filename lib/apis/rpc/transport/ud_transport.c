@@ -433,11 +433,11 @@ static uint32_t ud_transport_offer(const struct transport_route *base)
 		bytes = port_bytes;
 	if (bytes > UD_DATAGRAM_BYTES)
 		bytes = UD_DATAGRAM_BYTES;
-	return bytes >= rpc_session_defaults.datagram_bytes ? bytes : 0;
+	return bytes >= rpc_conversation_defaults.datagram_bytes ? bytes : 0;
 }
 
 static const struct transport_calls ud_calls = {
-	.config = &rpc_session_defaults,
+	.config = &rpc_conversation_defaults,
 	.port_space = RNIC_PORT_SPACE_UDP,
 	.qp_type = RNIC_QP_TYPE_UD,
 	.found_event = RNIC_CM_ESTABLISHED,

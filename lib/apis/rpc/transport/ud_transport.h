@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Datagrams of sessions over one UD queue pair.
+ * Datagrams of conversations over one UD queue pair.
  *
  * Sending copies into a slot of registered memory; polling its completion frees the slot. Receiving
- * lends a slot until the next call. A datagram without a slot waits in its session.
+ * lends a slot until the next call. A datagram without a slot waits in its conversation.
  *
  * Queue pairs take receives in turn, so each posted slot is written sooner or later. To keep the
  * memory in use small, the transport posts a few slots first, and more once a turn needs most of

@@ -3,7 +3,7 @@
  * Bodies that are too large for a message, and streams: both travel in chunks, under grants. The
  * receiving side grants as many chunks as it has room for, and grants more as it takes them. The
  * sending side numbers chunks from 0 and waits when it has no grant. A machine without I/O; chunks
- * and grants are frames of the session, which puts them into order.
+ * and grants are frames of the conversation, which puts them into order.
  *
  * A grant may offer memory. The sender then writes chunk n into the slot n % slots by RDMA before
  * the frame for it, so that the chunk is there when the frame arrives. Without memory the frames
@@ -59,7 +59,7 @@ void rpc_bulk_write_total(uint8_t payload[RPC_TOTAL_BYTES], uint64_t total);
 
 /*
  * Takes a GRANT, the first or a later one. -EPROTO: the grant is invalid, takes something back, or
- * offers other memory than before; the caller must end the session.
+ * offers other memory than before; the caller must end the conversation.
  */
 int rpc_bulk_sender_grant(struct rpc_bulk_sender *sender, const struct rpc_frame *frame);
 
@@ -90,7 +90,7 @@ bool rpc_bulk_receiver_owes_grant(const struct rpc_bulk_receiver *receiver, uint
 
 /*
  * Takes the next CHUNK. -EPROTO: the chunk is not the next one, was not granted, or is longer than
- * a slot; the caller must end the session.
+ * a slot; the caller must end the conversation.
  */
 int rpc_bulk_receiver_take(struct rpc_bulk_receiver *receiver, const struct rpc_frame *frame,
 			   struct rpc_chunk *chunk);

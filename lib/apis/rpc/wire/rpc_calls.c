@@ -9,7 +9,7 @@
 
 void rpc_calls_init(struct rpc_calls *calls)
 {
-	*calls = (struct rpc_calls){.oldest = 1, .next = 1};
+	*calls = (struct rpc_calls){.oldest = 1, .next = 1, .waiting = 1};
 }
 
 static struct rpc_call *call_at(struct rpc_calls *calls, uint64_t id)
@@ -55,8 +55,8 @@ static void end_without_server(struct rpc_call *call)
 	call->owes_cancel = false;
 }
 
-void rpc_calls_session_opened(struct rpc_calls *calls,
-			      const uint8_t incarnation[RPC_IDENTITY_BYTES])
+void rpc_calls_conversation_opened(struct rpc_calls *calls,
+				   const uint8_t incarnation[RPC_IDENTITY_BYTES])
 {
 	bool is_same = calls->knows_incarnation &&
 		       memcmp(calls->incarnation, incarnation, RPC_IDENTITY_BYTES) == 0;
@@ -69,12 +69,13 @@ void rpc_calls_session_opened(struct rpc_calls *calls,
 	}
 	memcpy(calls->incarnation, incarnation, RPC_IDENTITY_BYTES);
 	calls->knows_incarnation = true;
-	calls->has_session = true;
+	calls->has_conversation = true;
 }
 
-void rpc_calls_session_lost(struct rpc_calls *calls)
+void rpc_calls_conversation_lost(struct rpc_calls *calls)
 {
-	calls->has_session = false;
+	calls->has_conversation = false;
+	calls->waiting = calls->oldest;
 	for (uint64_t id = calls->oldest; id != calls->next; id++) {
 		struct rpc_call *call = call_at(calls, id);
 
@@ -89,7 +90,7 @@ void rpc_calls_session_lost(struct rpc_calls *calls)
 
 void rpc_calls_give_up(struct rpc_calls *calls)
 {
-	calls->has_session = false;
+	calls->has_conversation = false;
 	for (uint64_t id = calls->oldest; id != calls->next; id++) {
 		struct rpc_call *call = call_at(calls, id);
 
@@ -110,8 +111,10 @@ void rpc_calls_refuse(struct rpc_calls *calls)
 
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls)
 {
-	for (uint64_t id = calls->oldest; id != calls->next && calls->has_session; id++) {
-		struct rpc_call *call = call_at(calls, id);
+	if (calls->waiting < calls->oldest)
+		calls->waiting = calls->oldest;
+	while (calls->waiting != calls->next && calls->has_conversation) {
+		struct rpc_call *call = call_at(calls, calls->waiting++);
 
 		if (call->state != RPC_CALL_WAITING)
 			continue;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of a client: the calls to send, the calls that wait, and the end of each. A machine
- * without I/O, clock or allocation, above the session of the moment.
+ * without I/O, clock or allocation, above the conversation of the moment.
  *
- * Every call ends exactly once, with an answer or an error. When a session is lost, its calls wait
- * for the next one. If that reaches the same incarnation of the server, the client sends them again
- * under their numbers, and the server's history (rpc_history.h) prevents a second execution. If it
- * is another incarnation, the client sends only the calls that are idempotent, or were never sent;
- * the others end with RNIC_RPC_OUTCOME_UNKNOWN.
+ * Every call ends exactly once, with an answer or an error. When a conversation is lost, its calls
+ * wait for the next one. If that reaches the same incarnation of the server, the client sends them
+ * again under their numbers, and the server's history (rpc_history.h) prevents a second execution.
+ * If it is another incarnation, the client sends only the calls that are idempotent, or were never
+ * sent; the others end with RNIC_RPC_OUTCOME_UNKNOWN.
  */
 #ifndef LIB_APIS_RPC_WIRE_RPC_CALLS_H
 #define LIB_APIS_RPC_WIRE_RPC_CALLS_H
@@ -50,7 +50,8 @@ struct rpc_calls {
 	struct rpc_call slots[RPC_CALLS_MAX]; /* by id */
 	uint64_t oldest;		      /* all before it have been taken */
 	uint64_t next;
-	bool has_session;
+	uint64_t waiting; /* no call before it is WAITING */
+	bool has_conversation;
 	bool knows_incarnation;
 	uint8_t incarnation[RPC_IDENTITY_BYTES];
 };
@@ -64,22 +65,26 @@ void rpc_calls_init(struct rpc_calls *calls);
 struct rpc_call *rpc_calls_begin(struct rpc_calls *calls, bool is_idempotent, uint64_t deadline_ns,
 				 void *user);
 
-/* Notes an open session with this incarnation of the server. */
-void rpc_calls_session_opened(struct rpc_calls *calls,
-			      const uint8_t incarnation[RPC_IDENTITY_BYTES]);
+/* Notes an open conversation with this incarnation of the server. */
+void rpc_calls_conversation_opened(struct rpc_calls *calls,
+				   const uint8_t incarnation[RPC_IDENTITY_BYTES]);
 
 /*
- * Notes the end of the session; another one may follow. Streams end with RNIC_RPC_OUTCOME_UNKNOWN.
+ * Notes the end of the conversation; another one may follow. Streams end with
+ * RNIC_RPC_OUTCOME_UNKNOWN.
  */
-void rpc_calls_session_lost(struct rpc_calls *calls);
+void rpc_calls_conversation_lost(struct rpc_calls *calls);
 
-/* Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no session will follow. */
+/*
+ * Ends all calls, with RNIC_RPC_UNAVAILABLE or RNIC_RPC_OUTCOME_UNKNOWN: no conversation will
+ * follow.
+ */
 void rpc_calls_give_up(struct rpc_calls *calls);
 
 /* The same for the calls that do not wait for a server: nobody listens there now. */
 void rpc_calls_refuse(struct rpc_calls *calls);
 
-/* Returns a call to send in the open session, and notes it as sent; NULL: none. */
+/* Returns a call to send in the open conversation, and notes it as sent; NULL: none. */
 struct rpc_call *rpc_calls_take_waiting(struct rpc_calls *calls);
 
 /* Fills in the call's fields of its frame: call, settled, timeout, flags. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server's memory of one client, over all its sessions: the calls that it has begun, and their
- * answers, until the client needs them no more. The history makes a call execute at most once
+ * A server's memory of one client, over all its conversations: the calls that it has begun, and
+ * their answers, until the client needs them no more. The history makes a call execute at most once
  * however often its request arrives.
  *
  * The incarnation that a server tells its client is a random number made with the history. A client

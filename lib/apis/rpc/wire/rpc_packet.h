@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packet of an RPC session: a fixed header of 48 bytes, big-endian, and a payload. Every packet
- * of any kind acknowledges. A datagram holds one packet, or several of DATA (below).
+ * The packet of an RPC conversation: a fixed header of 48 bytes, big-endian, and a payload. Every
+ * packet of any kind acknowledges. A datagram holds one packet, or several of DATA (below).
  *
  *	0  magic 0x5250       2  version        3  kind
  *	4  to (connection)    8  from (connection)
@@ -9,11 +9,11 @@
  *	28 credit             32 message        36 offset       40 total
  *	44 payload bytes      46 code
  *
- * Datagrams have at most 1,024 bytes (rpc_session_defaults), unless both sides agree on a size.
- * OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the client
- * offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the offer;
- * 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at no
- * offer. In a session of an agreed size
+ * Datagrams have at most 1,024 bytes (rpc_conversation_defaults), unless both sides agree on a
+ * size. OPEN, which grants nothing, has in `credit` the bytes of the largest datagram that the
+ * client offers, and OPENED has in `total` the size on which the server agrees, from 1,024 to the
+ * offer; 0 in either: no offer, no agreement. A version that knows of no sizes sends 0 and looks at
+ * no offer. In a conversation of an agreed size
  * - the credit may be 256 fragments ahead, of which `selective` can report 64;
  * - all fragments of a message but the last fill a datagram;
  * - a fragment may come in parts, where large datagrams do not arrive: DATA with the sequence of
@@ -45,7 +45,7 @@ enum rpc_packet_kind {
 	RPC_PACKET_DATA,     /* a fragment */
 	RPC_PACKET_ACK,
 	RPC_PACKET_PING,  /* asks for an ACK */
-	RPC_PACKET_CLOSE, /* `code` has the reason; ends the session at once */
+	RPC_PACKET_CLOSE, /* `code` has the reason; ends the conversation at once */
 	RPC_PACKET_KINDS,
 };
 
@@ -55,7 +55,7 @@ enum rpc_packet_kind {
 struct rpc_packet {
 	enum rpc_packet_kind kind;
 	uint32_t to;   /* the receiver's connection identifier; 0 in OPEN, where it is unknown */
-	uint32_t from; /* the sender's; 0 only in a CLOSE for an unknown session */
+	uint32_t from; /* the sender's; 0 only in a CLOSE for an unknown conversation */
 	uint32_t sequence;
 	uint32_t cumulative; /* all before it have arrived */
 	uint64_t selective;  /* bit i: cumulative + 1 + i has arrived */

@@ -45,6 +45,7 @@ void rpc_receiver_start(struct rpc_receiver *receiver, uint32_t first_sequence)
 {
 	receiver->taken = first_sequence;
 	receiver->cumulative = first_sequence;
+	receiver->end = first_sequence;
 	receiver->told = first_sequence;
 }
 
@@ -158,6 +159,8 @@ int rpc_receiver_accept(struct rpc_receiver *receiver, const struct rpc_packet *
 		memcpy(fragment_of(receiver, packet->sequence) + (packet->offset - fragment.offset),
 		       packet->payload, packet->payload_bytes);
 	}
+	if (fragment.is_full && rpc_before(receiver->end, packet->sequence + 1))
+		receiver->end = packet->sequence + 1;
 	while (receiver->cumulative - receiver->taken < receiver->window_packets &&
 	       receiver->slots[index_of(receiver, receiver->cumulative)].is_full)
 		receiver->cumulative++;
@@ -193,7 +196,7 @@ void rpc_receiver_report(struct rpc_receiver *receiver, struct rpc_packet *packe
 	for (uint32_t bit = 0; bit < 64; bit++) {
 		uint32_t sequence = receiver->cumulative + 1 + bit;
 
-		if (sequence - receiver->taken >= receiver->window_packets)
+		if (!rpc_before(sequence, receiver->end))
 			break;
 		if (receiver->slots[index_of(receiver, sequence)].is_full)
 			selective |= UINT64_C(1) << bit;

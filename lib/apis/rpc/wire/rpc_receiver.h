@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiving half of an RPC session: puts fragments into order, drops duplicates, and joins
+ * The receiving half of an RPC conversation: puts fragments into order, drops duplicates, and joins
  * fragments into messages.
  *
  * A fragment comes whole, or in parts where large datagrams do not arrive. Fragments begin at
@@ -45,6 +45,7 @@ struct rpc_receiver {
 	uint32_t max_message_bytes;
 	uint32_t taken;	     /* the next fragment to join into a message */
 	uint32_t cumulative; /* the next that has not arrived */
+	uint32_t end;	     /* all from here on have not arrived */
 	uint32_t told;	     /* the `taken` that was last granted to the peer */
 	uint32_t message;    /* the one in the making */
 	uint32_t total;

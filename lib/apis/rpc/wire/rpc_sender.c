@@ -145,6 +145,8 @@ static void rpc_sender_note_sent(struct rpc_sender *sender, uint32_t sequence,
 static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, uint32_t room_bytes,
 			  uint64_t now_ns)
 {
+	if (sender->lost == 0)
+		return false;
 	for (uint32_t sequence = sender->base; sequence != sender->next; sequence++) {
 		struct rpc_flight *flight = flight_of(sender, sequence);
 
@@ -153,6 +155,7 @@ static bool transmit_lost(struct rpc_sender *sender, struct rpc_packet *packet, 
 		if (flight->bytes > room_bytes)
 			return false;
 		flight->is_lost = false;
+		sender->lost--;
 		flight->is_again = true;
 		sender->retransmissions++;
 		rpc_sender_fill(flight, sequence, packet);
@@ -261,6 +264,7 @@ static void take_back_losses(struct rpc_sender *sender)
 		if (!flight->is_lost || flight->is_cut)
 			continue;
 		flight->is_lost = false;
+		sender->lost--;
 		sender->in_flight++;
 	}
 	sender->allowance = sender->allowance_before;
@@ -292,7 +296,9 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 	if (flight->is_lost && !flight->is_again && sender->allowance_before != 0)
 		take_back_losses(sender);
 	flight->is_acknowledged = true;
-	if (!flight->is_lost)
+	if (flight->is_lost)
+		sender->lost--;
+	else
 		sender->in_flight--;
 	flight->is_lost = false;
 	if (!flight->is_again)
@@ -305,6 +311,7 @@ static void note_acknowledged(struct rpc_sender *sender, struct rpc_flight *flig
 static void note_lost(struct rpc_sender *sender, struct rpc_flight *flight)
 {
 	flight->is_lost = true;
+	sender->lost++;
 	sender->in_flight--;
 }
 
@@ -371,11 +378,9 @@ bool rpc_sender_acknowledge(struct rpc_sender *sender, const struct rpc_packet *
 		return true; /* a later one has overtaken it */
 	rpc_sender_advance(sender, packet->cumulative, now_ns);
 	note_heard(sender, sender->base != base, now_ns);
-	for (uint32_t bit = 0; bit < RPC_WINDOW_PACKETS; bit++) {
-		uint32_t sequence = packet->cumulative + 1 + bit;
+	for (uint64_t left = packet->selective; left != 0; left &= left - 1) {
+		uint32_t sequence = packet->cumulative + 1 + (uint32_t)__builtin_ctzll(left);
 
-		if ((packet->selective >> bit & 1) == 0)
-			continue;
 		if (!rpc_before(sequence, sender->next))
 			break;
 		note_acknowledged(sender, flight_of(sender, sequence), now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sending half of an RPC session: cuts messages into fragments, keeps fragments in flight until
- * they are acknowledged, and chooses the next datagram.
+ * The sending half of an RPC conversation: cuts messages into fragments, keeps fragments in flight
+ * until they are acknowledged, and chooses the next datagram.
  *
  * The sender refers to the caller's messages and never copies them, from rpc_sender_push() until
  * rpc_sender_take_released() gives them back. It sends a fragment again when three later ones have
@@ -25,7 +25,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number that `selective` can report; and the most in flight in a session of an agreed size. */
+/*
+ * The number that `selective` can report; and the most in flight in a conversation of an agreed
+ * size.
+ */
 #define RPC_WINDOW_PACKETS	 64u
 #define RPC_LARGE_WINDOW_PACKETS 256u
 
@@ -69,6 +72,7 @@ struct rpc_sender {
 	uint32_t next;					     /* the next new one */
 	uint32_t credit;
 	uint32_t in_flight; /* sent, neither acknowledged nor lost */
+	uint32_t lost;	    /* to be sent again */
 	uint32_t allowance;
 	uint32_t allowance_progress; /* acknowledged since it grew */
 	uint32_t threshold;	     /* below it, the allowance doubles in a round trip */

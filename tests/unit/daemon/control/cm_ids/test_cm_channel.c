@@ -11,7 +11,7 @@
 #define EVENTS_MAX (2 * RNIC_CM_EVENTS_SENT_MAX)
 
 struct fixture {
-	struct session_cm_channel channel;
+	struct client_cm_channel channel;
 	struct cm_waiting_event events[EVENTS_MAX];
 	int client_fd;
 };

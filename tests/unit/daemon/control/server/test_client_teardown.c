@@ -86,8 +86,8 @@ static void create_identifiers(struct client *client, unsigned count)
 {
 	static struct ctl_call call;
 	const struct rnic_ctl_cm_channel_reply *reply = (void *)call.reply.payload;
-	struct session_cm_channel *channel;
-	struct session_cm_id *id;
+	struct client_cm_channel *channel;
+	struct client_cm_id *id;
 
 	call.client = client;
 	assert_int_equal(ctl_cm_create_channel(&call), 0);
@@ -219,7 +219,7 @@ static int bind_port(struct client *client, bool listens)
 	struct rnic_ctl_cm_bind *bind = (void *)call.request.payload;
 	struct rnic_ctl_cm_listen *listen = (void *)call.request.payload;
 	const struct rnic_ctl_cm_channel_reply *reply = (void *)call.reply.payload;
-	struct session_cm_id *id;
+	struct client_cm_id *id;
 	int result;
 
 	call.client = client;

@@ -124,7 +124,7 @@ static void test_what_is_no_fault(void **state)
 
 static void test_a_connection(void **state)
 {
-	struct session_cm_id id = {
+	struct client_cm_id id = {
 		.client = &fixture.client,
 		.peer = {.gid = {{[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 7}},
 			 .port = 7174},
@@ -296,7 +296,7 @@ static bool is_believed(const struct rnic_gid *dest)
 static void test_whose_peers_are_believed(void **state)
 {
 	struct session_ah ah = {.ah.path.dest_gid = ipv4(20)};
-	struct session_cm_id id = {.peer.gid = ipv4(21)};
+	struct client_cm_id id = {.peer.gid = ipv4(21)};
 	const struct rnic_gid ah_dest = ipv4(20), id_dest = ipv4(21);
 
 	(void)state;

@@ -4,8 +4,8 @@
  * the answers to sends are under way.
  */
 #include "lib/apis/dial/dial.h"
+#include "lib/apis/rdma/handle_domain.h"
 #include "lib/apis/rdma/handle_objects.h"
-#include "lib/apis/rdma/handle_session.h"
 #include "tests/unit/unit_test.h"
 
 #include <poll.h>
@@ -102,12 +102,12 @@ static void nothing(struct rnic_handle *handle)
 
 static int make_qp(void **state)
 {
-	static struct rnic_handle_session session;
+	static struct rnic_handle_domain domain;
 	struct rnic_handle_qp *qp = calloc(1, sizeof(*qp));
 	pthread_condattr_t attributes;
 
 	assert_non_null(qp);
-	qp->session = &session;
+	qp->domain = &domain;
 	pthread_mutex_init(&qp->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

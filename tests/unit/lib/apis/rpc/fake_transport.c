@@ -119,7 +119,7 @@ uint32_t rnic_mr_rkey(const struct rnic_mr *mr)
 void fake_transport_init(struct fake_transport *transport)
 {
 	static const struct transport_calls calls = {
-		.config = &rpc_session_defaults,
+		.config = &rpc_conversation_defaults,
 		.open_route = open_route,
 		.close_route = close_route,
 		.is_source = is_source,

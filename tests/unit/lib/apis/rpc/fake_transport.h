@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A transport that keeps the packets that sessions send. Peers are numbers, which datagrams have as
- * source_qpn.
+ * A transport that keeps the packets that conversations send. Peers are numbers, which datagrams
+ * have as source_qpn.
  */
 #ifndef TESTS_UNIT_LIB_APIS_RPC_FAKE_TRANSPORT_H
 #define TESTS_UNIT_LIB_APIS_RPC_FAKE_TRANSPORT_H

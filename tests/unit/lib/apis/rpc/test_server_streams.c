@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients whose streams outlive their sessions, or that demand much at little cost, over a fake
- * transport.
+ * Clients whose streams outlive their conversations, or that demand much at little cost, over a
+ * fake transport.
  */
 #include "tests/unit/lib/apis/rpc/fake_transport.h"
 
@@ -25,7 +25,7 @@ enum {
 
 static struct {
 	struct fake_transport transport;
-	struct server_sessions sessions;
+	struct server_conversations conversations;
 	struct server_calls calls;
 	struct rnic_rpc_options options;
 	uint32_t stopped; /* streams that were told so */
@@ -97,12 +97,12 @@ static void begin_stream(void)
 
 /* --- a client --------------------------------------------------------------------------------- */
 
-static struct server_session *session_of(uint32_t peer)
+static struct server_conversation *conversation_of(uint32_t peer)
 {
-	for (uint32_t place = 0; place < world.sessions.place_count; place++)
-		if (world.sessions.places[place] != NULL &&
-		    world.sessions.places[place]->session.peer == peer)
-			return world.sessions.places[place];
+	for (uint32_t place = 0; place < world.conversations.place_count; place++)
+		if (world.conversations.places[place] != NULL &&
+		    world.conversations.places[place]->conversation.peer == peer)
+			return world.conversations.places[place];
 	return NULL;
 }
 
@@ -110,11 +110,11 @@ static void receive(uint32_t peer, const struct rpc_packet *packet)
 {
 	struct transport_datagram datagram = fake_datagram(&world.transport, peer, packet);
 
-	server_sessions_receive(&world.sessions, &datagram, NOW);
+	server_conversations_receive(&world.conversations, &datagram, NOW);
 }
 
-/* All sessions are of the same client. */
-static void open_session(uint32_t peer)
+/* All conversations are of the same client. */
+static void open_conversation(uint32_t peer)
 {
 	static const uint8_t identity[RPC_IDENTITY_BYTES] = {1};
 
@@ -126,8 +126,8 @@ static void open_session(uint32_t peer)
 
 static void send_frame(uint32_t peer, const struct rpc_frame *frame)
 {
-	struct server_session *session = session_of(peer);
-	const struct rpc_session *state = &session->session;
+	struct server_conversation *conversation = conversation_of(peer);
+	const struct rpc_conversation *state = &conversation->conversation;
 	uint8_t bytes[256];
 
 	rpc_frame_encode(frame, bytes);
@@ -143,7 +143,7 @@ static void send_frame(uint32_t peer, const struct rpc_frame *frame)
 			      .payload = bytes,
 			      .payload_bytes = (uint16_t)rpc_frame_bytes(frame),
 		      });
-	server_calls_take(&world.calls, session);
+	server_calls_take(&world.calls, conversation);
 }
 
 static void send_request(uint32_t peer)
@@ -218,26 +218,26 @@ static void grant_frames(uint32_t peer)
 	      world.calls.works->stream.out.sender.next);
 }
 
-/* The bytes that wait in a session until its client has them. */
+/* The bytes that wait in a conversation until its client has them. */
 static uint64_t queued_bytes(uint32_t peer)
 {
 	uint64_t bytes = 0;
 
-	for (const struct rpc_outgoing *at = session_of(peer)->session.sender.oldest; at != NULL;
-	     at = at->next)
+	for (const struct rpc_outgoing *at = conversation_of(peer)->conversation.sender.oldest;
+	     at != NULL; at = at->next)
 		bytes += at->length;
 	return bytes;
 }
 
 static bool is_open(uint32_t peer)
 {
-	return session_of(peer)->session.state == RPC_SESSION_OPEN;
+	return conversation_of(peer)->conversation.state == RPC_CONVERSATION_OPEN;
 }
 
-/* The client's session says that it has all that it was sent. */
+/* The client's conversation says that it has all that it was sent. */
 static void acknowledge(uint32_t peer)
 {
-	const struct rpc_session *state = &session_of(peer)->session;
+	const struct rpc_conversation *state = &conversation_of(peer)->conversation;
 
 	receive(peer, &(struct rpc_packet){.kind = RPC_PACKET_ACK,
 					   .to = state->self.connection,
@@ -252,21 +252,21 @@ static void send_grant(uint32_t peer)
 	assert_int_equal(world.transport.rings, 1);
 }
 
-static void lose_session(uint32_t peer)
+static void lose_conversation(uint32_t peer)
 {
-	struct transport_datagram loss = fake_loss(&world.transport, session_of(peer)->route);
+	struct transport_datagram loss = fake_loss(&world.transport, conversation_of(peer)->route);
 
-	server_sessions_receive(&world.sessions, &loss, NOW);
-	server_sessions_serve(&world.sessions, NOW);
-	assert_null(session_of(peer));
+	server_conversations_receive(&world.conversations, &loss, NOW);
+	server_conversations_serve(&world.conversations, NOW);
+	assert_null(conversation_of(peer));
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static void note_ended(void *user, const struct server_session *session)
+static void note_ended(void *user, const struct server_conversation *conversation)
 {
 	(void)user;
-	server_calls_session_ended(&world.calls, session);
+	server_calls_conversation_ended(&world.calls, conversation);
 }
 
 static int set_up(void **state)
@@ -274,12 +274,12 @@ static int set_up(void **state)
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	fake_transport_init_with_rings(&world.transport);
-	world.sessions.clients.client_quota_bytes = QUOTA_BYTES;
-	world.sessions.clients.quota_bytes = 2 * QUOTA_BYTES;
-	world.sessions.ended = note_ended;
-	world.calls.sessions = &world.sessions;
+	world.conversations.clients.client_quota_bytes = QUOTA_BYTES;
+	world.conversations.clients.quota_bytes = 2 * QUOTA_BYTES;
+	world.conversations.ended = note_ended;
+	world.calls.conversations = &world.conversations;
 	world.calls.max_request_bytes = 1 << 20;
-	return server_sessions_open(&world.sessions, &world.options) != 0 ||
+	return server_conversations_open(&world.conversations, &world.options) != 0 ||
 	       server_calls_add(&world.calls, &service) != 0;
 }
 
@@ -290,82 +290,83 @@ static int tear_down(void **state)
 	server_calls_pump(&world.calls);
 	if (world.finish != NULL && !world.outlives)
 		world.finish(NULL, world.closure_data);
-	world.sessions.ended = NULL;
+	world.conversations.ended = NULL;
 	server_calls_close(&world.calls);
-	server_sessions_close(&world.sessions, NOW);
-	assert_true(world.sessions.clients.held_bytes == 0);
+	server_conversations_close(&world.conversations, NOW);
+	assert_true(world.conversations.clients.held_bytes == 0);
 	if (world.outlives)
 		world.finish(NULL, world.closure_data);
 	assert_int_equal(world.transport.rings, 0);
 	return 0;
 }
 
-static void a_stream_stops_when_another_session_asks(void **state)
+static void a_stream_stops_when_another_conversation_asks(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
 	begin_stream();
 	send_grant(FIRST);
-	open_session(SECOND);
+	open_conversation(SECOND);
 	send_request(SECOND);
 	assert_int_equal(world.stopped, 1);
 	assert_int_equal(world.transport.rings, 0);
 	assert_null(world.calls.works->stream.out.route);
 }
 
-static void a_grant_ends_with_its_session(void **state)
+static void a_grant_ends_with_its_conversation(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
 	send_grant(FIRST);
-	lose_session(FIRST);
+	lose_conversation(FIRST);
 	assert_int_equal(world.transport.rings, 0);
-	open_session(SECOND);
+	open_conversation(SECOND);
 	send_request(SECOND);
 	begin_stream();
 	send_grant(SECOND);
-	assert_ptr_equal(world.calls.works->stream.out.route, session_of(SECOND)->route);
+	assert_ptr_equal(world.calls.works->stream.out.route, conversation_of(SECOND)->route);
 	assert_int_equal(world.stopped, 0);
 }
 
 /* Memory that the server registers for its client counts before it exists. */
-static void a_grant_beyond_the_quota_ends_its_session(void **state)
+static void a_grant_beyond_the_quota_ends_its_conversation(void **state)
 {
-	struct server_clients *clients = &world.sessions.clients;
+	struct server_clients *clients = &world.conversations.clients;
 	uint64_t held_bytes;
 
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
 	held_bytes = clients->held_bytes;
 	clients->client_quota_bytes = held_bytes + GRANTED_BYTES - 1;
 	offer_memory(FIRST);
 	assert_int_equal(world.transport.rings, 0);
 	assert_true(clients->held_bytes == held_bytes);
-	assert_int_equal(world.sessions.places[1]->session.state, RPC_SESSION_CLOSED);
+	assert_int_equal(world.conversations.places[1]->conversation.state,
+			 RPC_CONVERSATION_CLOSED);
 }
 
 static void a_grant_that_fills_the_quota_is_taken(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
-	world.sessions.clients.client_quota_bytes =
-		world.sessions.clients.held_bytes + GRANTED_BYTES;
+	world.conversations.clients.client_quota_bytes =
+		world.conversations.clients.held_bytes + GRANTED_BYTES;
 	send_grant(FIRST);
 	send_grant(FIRST); /* the same memory again is no more */
-	assert_non_null(session_of(FIRST));
-	assert_int_not_equal(session_of(FIRST)->session.state, RPC_SESSION_CLOSED);
+	assert_non_null(conversation_of(FIRST));
+	assert_int_not_equal(conversation_of(FIRST)->conversation.state, RPC_CONVERSATION_CLOSED);
 }
 
 static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
-	lose_session(FIRST);
+	lose_conversation(FIRST);
 	begin_stream();
 	server_calls_pump(&world.calls);
 	assert_int_equal(world.stopped, 1);
@@ -374,29 +375,29 @@ static void a_stream_that_nobody_is_left_for_is_stopped(void **state)
 /* A request may take many times its bytes in memory until it is answered. */
 static void a_request_counts_while_it_is_worked_at(void **state)
 {
-	struct server_clients *clients = &world.sessions.clients;
+	struct server_clients *clients = &world.conversations.clients;
 
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request_of_fields(FIRST);
 	assert_non_null(world.finish);
 	assert_true(clients->held_bytes > 1024);
 	world.finish(NULL, world.closure_data);
 	world.finish = NULL;
-	lose_session(FIRST);
+	lose_conversation(FIRST);
 	assert_true(clients->held_bytes < 256); /* the answer is kept */
 }
 
 static void a_request_that_there_is_no_room_for_is_not_executed(void **state)
 {
-	struct server_clients *clients = &world.sessions.clients;
+	struct server_clients *clients = &world.conversations.clients;
 
 	(void)state;
 	clients->client_quota_bytes = 1024;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request_of_fields(FIRST);
 	assert_null(world.finish);
-	lose_session(FIRST);
+	lose_conversation(FIRST);
 	assert_true(clients->held_bytes < 256);
 }
 
@@ -404,7 +405,7 @@ static void a_request_that_there_is_no_room_for_is_not_executed(void **state)
 static void a_request_outlives_its_server(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request_of_fields(FIRST);
 	world.outlives = true;
 }
@@ -412,7 +413,7 @@ static void a_request_outlives_its_server(void **state)
 static void a_large_body_gets_a_ring(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_large_request(FIRST, RPC_BODY_INLINE_BYTES + 1);
 	assert_non_null(world.calls.works);
 	assert_int_equal(world.transport.rings, 1);
@@ -421,7 +422,7 @@ static void a_large_body_gets_a_ring(void **state)
 static void a_body_that_a_message_has_room_for_gets_none(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_large_request(FIRST, 1);
 	assert_null(world.calls.works);
 	assert_int_equal(world.transport.rings, 0);
@@ -434,21 +435,21 @@ static void chunks_that_nobody_takes_stop_at_the_quota(void **state)
 
 	(void)state;
 	world.is_generous = true;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
 	begin_stream();
-	held_bytes = world.sessions.clients.held_bytes;
+	held_bytes = world.conversations.clients.held_bytes;
 	for (int i = 0; i < 100; i++) {
 		grant_frames(FIRST);
 		server_calls_pump(&world.calls);
 		assert_true(queued_bytes(FIRST) <= QUOTA_BYTES);
-		assert_true(world.sessions.clients.held_bytes >= queued_bytes(FIRST));
+		assert_true(world.conversations.clients.held_bytes >= queued_bytes(FIRST));
 	}
 	assert_true(queued_bytes(FIRST) > QUOTA_BYTES / 2);
 	assert_true(is_open(FIRST));
-	lose_session(FIRST);
+	lose_conversation(FIRST);
 	server_calls_pump(&world.calls);
-	assert_true(world.sessions.clients.held_bytes == held_bytes);
+	assert_true(world.conversations.clients.held_bytes == held_bytes);
 }
 
 /* A client whose quota is used up gets chunks one by one: the stream does not hang. */
@@ -458,19 +459,19 @@ static void a_stream_goes_on_without_room(void **state)
 
 	(void)state;
 	world.is_generous = true;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	send_request(FIRST);
 	begin_stream();
-	world.sessions.clients.client_quota_bytes = 1;
+	world.conversations.clients.client_quota_bytes = 1;
 	for (int i = 0; i < 10; i++) {
 		if (i % GRANTED_SLOTS == 0)
 			grant_frames(FIRST);
 		server_calls_pump(&world.calls);
 		assert_in_range(queued_bytes(FIRST), 1, TOLD_BYTES);
-		while (session_of(FIRST)->session.sender.cutting != NULL ||
-		       session_of(FIRST)->session.sender.base !=
-			       session_of(FIRST)->session.sender.next) {
-			server_sessions_serve(&world.sessions, NOW);
+		while (conversation_of(FIRST)->conversation.sender.cutting != NULL ||
+		       conversation_of(FIRST)->conversation.sender.base !=
+			       conversation_of(FIRST)->conversation.sender.next) {
+			server_conversations_serve(&world.conversations, NOW);
 			acknowledge(FIRST);
 		}
 		assert_int_equal(queued_bytes(FIRST), 0);
@@ -480,10 +481,10 @@ static void a_stream_goes_on_without_room(void **state)
 }
 
 /* The word that is due to each of these is small, but there is no end to them. */
-static void who_takes_no_words_loses_the_session(void **state)
+static void who_takes_no_words_loses_the_conversation(void **state)
 {
 	(void)state;
-	open_session(FIRST);
+	open_conversation(FIRST);
 	for (int i = 0; i < QUOTA_BYTES && is_open(FIRST); i++) {
 		send_frame(FIRST, &(struct rpc_frame){.kind = RPC_FRAME_CANCEL,
 						      .flags = RPC_FRAME_LARGE,
@@ -491,18 +492,19 @@ static void who_takes_no_words_loses_the_session(void **state)
 		assert_true(queued_bytes(FIRST) <= QUOTA_BYTES + TOLD_BYTES);
 	}
 	assert_false(is_open(FIRST));
-	server_sessions_serve(&world.sessions, NOW);
-	assert_true(world.sessions.clients.held_bytes == 0);
+	server_conversations_serve(&world.conversations, NOW);
+	assert_true(world.conversations.clients.held_bytes == 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stream_stops_when_another_session_asks, set_up,
+		cmocka_unit_test_setup_teardown(a_stream_stops_when_another_conversation_asks,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_grant_ends_with_its_conversation, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_grant_ends_with_its_session, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_grant_beyond_the_quota_ends_its_session, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(a_grant_beyond_the_quota_ends_its_conversation,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_grant_that_fills_the_quota_is_taken, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_stream_that_nobody_is_left_for_is_stopped, set_up,
@@ -510,7 +512,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(chunks_that_nobody_takes_stop_at_the_quota, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_stream_goes_on_without_room, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_takes_no_words_loses_the_session, set_up,
+		cmocka_unit_test_setup_teardown(who_takes_no_words_loses_the_conversation, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_request_counts_while_it_is_worked_at, set_up,
 						tear_down),

@@ -40,7 +40,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* The end of the session brings everything back. */
+/* The end of the conversation brings everything back. */
 static int tear_down(void **state)
 {
 	(void)state;
@@ -110,7 +110,7 @@ static void the_servers_word_brings_memory_back(void **state)
 
 static void a_server_that_says_nothing_is_given_up(void **state)
 {
-	uint64_t deadline_ns = NOW + rpc_session_defaults.dead_ns;
+	uint64_t deadline_ns = NOW + rpc_conversation_defaults.dead_ns;
 
 	(void)state;
 	cut_off(CALL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for a server and its session, with a connection manager and a transport that are
+/* The search for a server and its conversation, with a connection manager and a transport that are
  * fakes.
  */
 #include "lib/apis/rpc/client/client_link.h"
@@ -102,7 +102,7 @@ static int send_datagram(struct transport_route *route, uint32_t bytes, bool is_
 }
 
 static const struct transport_calls calls = {
-	.config = &rpc_session_defaults,
+	.config = &rpc_conversation_defaults,
 	.found_event = RNIC_CM_ESTABLISHED,
 	.nobody_listens = NOBODY_LISTENS,
 	.is_same_peer = is_same_peer,
@@ -317,13 +317,13 @@ static void answer_probe(struct client_link *link, struct rnic_cm_event last)
 	assert_int_equal(link->probe.state, PROBE_IDLE);
 }
 
-static void reach_session(struct client_link *link)
+static void reach_conversation(struct client_link *link)
 {
 	turn(link, NOW);
 	say(link, RNIC_CM_ADDR_RESOLVED);
 	say(link, RNIC_CM_ROUTE_RESOLVED);
 	say(link, RNIC_CM_ESTABLISHED);
-	assert_int_equal(link->state, LINK_SESSION);
+	assert_int_equal(link->state, LINK_CONVERSATION);
 }
 
 static void answer(struct client_link *link, enum rpc_packet_kind kind)
@@ -332,10 +332,10 @@ static void answer(struct client_link *link, enum rpc_packet_kind kind)
 	uint8_t incarnation[RPC_IDENTITY_BYTES] = "server";
 	struct rpc_packet packet = {
 		.kind = kind,
-		.to = link->session.self.connection,
+		.to = link->conversation.self.connection,
 		.from = 9,
-		.cumulative = link->session.self.first_sequence,
-		.credit = link->session.self.first_sequence + RPC_WINDOW_PACKETS,
+		.cumulative = link->conversation.self.first_sequence,
+		.credit = link->conversation.self.first_sequence + RPC_WINDOW_PACKETS,
 		.payload = incarnation,
 		.payload_bytes = kind == RPC_PACKET_OPENED ? RPC_IDENTITY_BYTES : 0,
 		.code = kind == RPC_PACKET_CLOSE ? RPC_CLOSE_DONE : 0,
@@ -384,7 +384,7 @@ static void test_step_by_step(void **state)
 	assert_false(client_link_is_open(link));
 	answer(link, RPC_PACKET_OPENED);
 	assert_true(client_link_is_open(link));
-	assert_string_equal((char *)link->session.peer_identity, "server");
+	assert_string_equal((char *)link->conversation.peer_identity, "server");
 }
 
 /* After a rest, and at the host's next address. */
@@ -424,10 +424,10 @@ static void test_server_closes(void **state)
 {
 	struct client_link *link = *state;
 
-	reach_session(link);
+	reach_conversation(link);
 	answer(link, RPC_PACKET_OPENED);
 	answer(link, RPC_PACKET_CLOSE);
-	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
+	assert_int_equal(link->conversation.state, RPC_CONVERSATION_CLOSED);
 	client_link_drop(link, NOW);
 	assert_int_equal(fake.routes, 0);
 	turn(link, NOW + 100 * MS); /* and is looked for again */
@@ -439,24 +439,24 @@ static void test_way_is_lost(void **state)
 	struct client_link *link = *state;
 	uint32_t sent;
 
-	reach_session(link);
+	reach_conversation(link);
 	answer(link, RPC_PACKET_OPENED);
 	sent = fake.sent_count;
 	fake.datagram = (struct transport_datagram){.route = link->route};
 	fake.has_datagram = true;
 	turn(link, NOW);
-	assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
-	assert_int_equal(link->session.error, -ECONNRESET);
+	assert_int_equal(link->conversation.state, RPC_CONVERSATION_CLOSED);
+	assert_int_equal(link->conversation.error, -ECONNRESET);
 	client_link_drop(link, NOW);
 	assert_int_equal(fake.sent_count, sent); /* no peer to tell */
 }
 
-/* A datagram from elsewhere belongs to no session. */
+/* A datagram from elsewhere belongs to no conversation. */
 static void test_stranger(void **state)
 {
 	struct client_link *link = *state;
 
-	reach_session(link);
+	reach_conversation(link);
 	answer(link, RPC_PACKET_OPENED);
 	fake.datagram = (struct transport_datagram){.route = NULL};
 	fake.has_datagram = true;
@@ -500,7 +500,7 @@ static void fall_silent(struct client_link *link)
 {
 	const struct rpc_frame frame = {.kind = RPC_FRAME_CANCEL, .call = 1};
 
-	reach_session(link);
+	reach_conversation(link);
 	answer(link, RPC_PACKET_OPENED);
 	assert_int_equal(client_link_send(link, &frame), 0);
 	turn(link, NOW);
@@ -523,7 +523,7 @@ static void test_another_server_is_noticed(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		fall_silent(link);
 		answer_probe(link, events[i]);
-		assert_int_equal(link->session.state, RPC_SESSION_CLOSED);
+		assert_int_equal(link->conversation.state, RPC_CONVERSATION_CLOSED);
 		client_link_drop(link, NOW);
 		assert_true(link->begin_ns == NOW); /* and is looked for at once */
 		link->server_next = 0;

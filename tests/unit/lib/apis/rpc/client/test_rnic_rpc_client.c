@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When a client acknowledges answers: with the next call of a program that begins one at once, by a
- * datagram of its own for any other program. The sessions are real, and the link between them and
- * the server are fakes. A server answers each call when the client receives.
+ * datagram of its own for any other program. The conversations are real, and the link between them
+ * and the server are fakes. A server answers each call when the client receives.
  */
 #include "lib/apis/rpc/client/call_rhythm.h"
 #include "lib/apis/rpc/client/client_bodies.h"
@@ -19,7 +19,7 @@ static struct {
 	uint64_t now_ns;
 	uint64_t timer_ns; /* when the client wants to be woken */
 	struct transport transport;
-	struct rpc_session server;
+	struct rpc_conversation server;
 	void *server_memory; /* NULL: no client has come */
 	uint32_t sent[256];  /* packets of the client, by kind */
 	uint32_t answers;    /* that the client has not acknowledged */
@@ -31,17 +31,17 @@ static struct {
 
 static void take_at_server(const struct rpc_packet *packet)
 {
-	static const struct rpc_session_self self = {.connection = 22, .identity = "server"};
+	static const struct rpc_conversation_self self = {.connection = 22, .identity = "server"};
 
 	world.sent[packet->kind]++;
 	if (world.server_memory != NULL) {
-		rpc_session_receive(&world.server, packet, world.now_ns);
+		rpc_conversation_receive(&world.server, packet, world.now_ns);
 		return;
 	}
-	world.server_memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
+	world.server_memory = malloc(rpc_conversation_memory_bytes(&rpc_conversation_defaults));
 	assert_non_null(world.server_memory);
-	rpc_session_accept(&world.server, &rpc_session_defaults, &self, packet, world.server_memory,
-			   world.now_ns);
+	rpc_conversation_accept(&world.server, &rpc_conversation_defaults, &self, packet,
+				world.server_memory, world.now_ns);
 }
 
 static void answer_call(uint64_t call)
@@ -54,16 +54,16 @@ static void answer_call(uint64_t call)
 	rpc_frame_encode(&frame, message->bytes);
 	message->outgoing =
 		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
-	assert_int_equal(rpc_session_send(&world.server, &message->outgoing), 0);
+	assert_int_equal(rpc_conversation_send(&world.server, &message->outgoing), 0);
 	world.answers++;
 }
 
-static uint32_t free_released(struct rpc_session *session)
+static uint32_t free_released(struct rpc_conversation *conversation)
 {
 	struct rpc_outgoing *message;
 	uint32_t count = 0;
 
-	for (; (message = rpc_session_take_released(session)) != NULL; count++)
+	for (; (message = rpc_conversation_take_released(conversation)) != NULL; count++)
 		free((struct heap_message *)message);
 	return count;
 }
@@ -75,7 +75,7 @@ static void serve_calls(void)
 	uint32_t length;
 
 	world.answers -= free_released(&world.server);
-	while (rpc_session_take(&world.server, &bytes, &length)) {
+	while (rpc_conversation_take(&world.server, &bytes, &length)) {
 		assert_int_equal(rpc_frame_decode(&frame, bytes, length), 0);
 		assert_int_equal(frame.kind, RPC_FRAME_REQUEST);
 		answer_call(frame.call);
@@ -95,27 +95,28 @@ static const struct transport_calls fake_calls = {.arm = arm_nothing};
 int client_link_open(struct client_link *link, const struct rnic_rpc_options *options,
 		     const char *host, uint16_t port)
 {
-	static const struct rpc_session_self self = {.connection = 11, .identity = "client"};
+	static const struct rpc_conversation_self self = {.connection = 11, .identity = "client"};
 
 	(void)options;
 	(void)host;
 	(void)port;
 	world.transport.calls = &fake_calls;
-	*link = (struct client_link){.transport = &world.transport, .state = LINK_SESSION};
-	link->session_memory = malloc(rpc_session_memory_bytes(&rpc_session_defaults));
-	assert_non_null(link->session_memory);
-	rpc_session_open(&link->session, &rpc_session_defaults, &self, link->session_memory,
-			 world.now_ns);
+	*link = (struct client_link){.transport = &world.transport, .state = LINK_CONVERSATION};
+	link->conversation_memory =
+		malloc(rpc_conversation_memory_bytes(&rpc_conversation_defaults));
+	assert_non_null(link->conversation_memory);
+	rpc_conversation_open(&link->conversation, &rpc_conversation_defaults, &self,
+			      link->conversation_memory, world.now_ns);
 	return 0;
 }
 
 void client_link_close(struct client_link *link)
 {
-	rpc_session_close(&link->session);
-	rpc_session_close(&world.server);
-	free_released(&link->session);
+	rpc_conversation_close(&link->conversation);
+	rpc_conversation_close(&world.server);
+	free_released(&link->conversation);
 	free_released(&world.server);
-	free(link->session_memory);
+	free(link->conversation_memory);
 	free(world.server_memory);
 }
 
@@ -126,13 +127,13 @@ int client_link_receive(struct client_link *link, bool is_wanted, uint64_t now_n
 	uint32_t bytes;
 
 	(void)is_wanted;
-	rpc_session_tick(&link->session, now_ns);
+	rpc_conversation_tick(&link->conversation, now_ns);
 	if (world.server_memory == NULL)
 		return 0;
 	serve_calls();
-	while ((bytes = rpc_session_transmit(&world.server, datagram, now_ns)) > 0)
+	while ((bytes = rpc_conversation_transmit(&world.server, datagram, now_ns)) > 0)
 		for (size_t at = 0; rpc_packet_next(&packet, datagram, bytes, &at);)
-			rpc_session_receive(&link->session, &packet, now_ns);
+			rpc_conversation_receive(&link->conversation, &packet, now_ns);
 	return 0;
 }
 
@@ -145,7 +146,7 @@ int client_link_send(struct client_link *link, const struct rpc_frame *frame)
 	rpc_frame_encode(frame, message->bytes);
 	message->outgoing =
 		(struct rpc_outgoing){.bytes = message->bytes, .length = (uint32_t)bytes};
-	return rpc_session_send(&link->session, &message->outgoing);
+	return rpc_conversation_send(&link->conversation, &message->outgoing);
 }
 
 void client_link_transmit(struct client_link *link, uint64_t now_ns)
@@ -154,20 +155,20 @@ void client_link_transmit(struct client_link *link, uint64_t now_ns)
 	struct rpc_packet packet;
 	uint32_t bytes;
 
-	while ((bytes = rpc_session_transmit(&link->session, datagram, now_ns)) > 0)
+	while ((bytes = rpc_conversation_transmit(&link->conversation, datagram, now_ns)) > 0)
 		for (size_t at = 0; rpc_packet_next(&packet, datagram, bytes, &at);)
 			take_at_server(&packet);
-	free_released(&link->session);
+	free_released(&link->conversation);
 }
 
 bool client_link_is_open(const struct client_link *link)
 {
-	return link->session.state == RPC_SESSION_OPEN;
+	return link->conversation.state == RPC_CONVERSATION_OPEN;
 }
 
 uint64_t client_link_next_deadline_ns(const struct client_link *link)
 {
-	return rpc_session_next_deadline_ns(&link->session);
+	return rpc_conversation_next_deadline_ns(&link->conversation);
 }
 
 bool client_link_take_refusal(struct client_link *link)
@@ -187,7 +188,7 @@ void client_link_drop(struct client_link *link, uint64_t now_ns)
 {
 	(void)link;
 	(void)now_ns;
-	fail_msg("the session has ended");
+	fail_msg("the conversation has ended");
 }
 
 /* --- what is not there ------------------------------------------------------------------------ */

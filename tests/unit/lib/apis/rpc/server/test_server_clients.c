@@ -59,7 +59,7 @@ static void test_a_client_is_found_again(void **state)
 
 	assert_ptr_not_equal(first, second);
 	assert_ptr_equal(find(*state, 1), first);
-	assert_int_equal(first->incarnation[0], 1); /* from its first session */
+	assert_int_equal(first->incarnation[0], 1); /* from its first conversation */
 }
 
 static void test_quota_of_a_client(void **state)
@@ -77,7 +77,7 @@ static void test_quota_of_a_client(void **state)
 	assert_true(server_clients_have_room(*state, client, 60));
 }
 
-/* A message counts once, for as long as a session holds it. */
+/* A message counts once, for as long as a conversation holds it. */
 static void test_messages_count_until_they_are_gone(void **state)
 {
 	struct server_clients *clients = *state;
@@ -125,7 +125,7 @@ static void test_quota_of_all(void **state)
 		gone[i]->seen_ns = 10 - i;
 		answer(clients, gone[i], 1, 100);
 	}
-	here->session_count = 1;
+	here->conversation_count = 1;
 	assert_true(server_clients_have_room(clients, here, 50));
 	assert_int_equal(clients->count, 3);
 	assert_true(server_clients_have_room(clients, here, 51));
@@ -158,9 +158,9 @@ static void test_full(void **state)
 	uint32_t number = 1;
 
 	for (; number <= SERVER_CLIENTS_MAX; number++)
-		find(clients, number)->session_count = 1;
+		find(clients, number)->conversation_count = 1;
 	assert_null(find(clients, number));
-	find(clients, 77)->session_count = 0;
+	find(clients, 77)->conversation_count = 0;
 	assert_non_null(find(clients, number));
 	assert_int_equal(clients->count, SERVER_CLIENTS_MAX);
 }

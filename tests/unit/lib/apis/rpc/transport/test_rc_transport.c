@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections of peers that break the session's rules, over a fake device. */
+/* Connections of peers that break the conversation's rules, over a fake device. */
 #include "lib/apis/rpc/transport/rc_transport.h"
 
 #include "lib/apis/dial/dial.h"
@@ -271,7 +271,7 @@ static int take(struct rnic_qp *qp, uint8_t opcode, struct transport_datagram *d
 }
 
 /* A peer that has sent a datagram, whose way is owned then. */
-static struct transport_route *open_session(struct rnic_qp *qp)
+static struct transport_route *open_conversation(struct rnic_qp *qp)
 {
 	struct transport_datagram datagram;
 	struct transport_route *route;
@@ -304,7 +304,7 @@ static void complete_last_write(struct rnic_qp *qp)
 static void a_write_with_immediate_is_no_datagram_but_the_end(void **state)
 {
 	struct rnic_qp *qp = connect_peer();
-	struct transport_route *route = open_session(qp);
+	struct transport_route *route = open_conversation(qp);
 	struct transport_datagram datagram;
 
 	(void)state;
@@ -340,10 +340,10 @@ static void silent_peers_leave_sends_for_others(void **state)
 	uint32_t first, last = 0;
 
 	(void)state;
-	first = send_all_it_can(open_session(connect_peer()));
+	first = send_all_it_can(open_conversation(connect_peer()));
 	assert_true(first > 1);
 	for (int i = 1; i < CONNECTIONS; i++) {
-		last = send_all_it_can(open_session(connect_peer()));
+		last = send_all_it_can(open_conversation(connect_peer()));
 		assert_true(last >= 1 && last <= first);
 	}
 }
@@ -355,7 +355,7 @@ static void silent_peers_leave_writes_for_others(void **state)
 	(void)state;
 	assert_int_equal(transport.base.calls->open_ring(&transport.base, 64, false, &ring), 0);
 	for (int i = 0; i < CONNECTIONS; i++) {
-		struct transport_route *route = open_session(connect_peer());
+		struct transport_route *route = open_conversation(connect_peer());
 
 		assert_true(transport.base.calls->can_write(route));
 		write_all_it_can(route, ring);
@@ -365,7 +365,7 @@ static void silent_peers_leave_writes_for_others(void **state)
 static void writes_never_overflow_the_completion_queue(void **state)
 {
 	struct rnic_qp *one = connect_peer(), *other = connect_peer();
-	struct transport_route *first = open_session(one), *second = open_session(other);
+	struct transport_route *first = open_conversation(one), *second = open_conversation(other);
 	struct transport_ring *ring;
 
 	(void)state;
@@ -416,7 +416,7 @@ static void the_timeout_follows_the_least_round_trip(void **state)
 
 	(void)state;
 	fake.now_ns = MS;
-	route = open_session(connect_peer());
+	route = open_conversation(connect_peer());
 	for (size_t i = 0; i < sizeof(sends) / sizeof(sends[0]); i++) {
 		send_and_acknowledge(route, sends[i].round_trip_ns);
 		assert_int_equal(fake.timeout, sends[i].timeout);
@@ -434,7 +434,7 @@ static void the_timeout_changes_when_nothing_is_under_way(void **state)
 
 	(void)state;
 	fake.now_ns = MS;
-	route = open_session(qp);
+	route = open_conversation(qp);
 	assert_int_equal(transport.base.calls->open_ring(&transport.base, 64, false, &ring), 0);
 	assert_non_null(transport_room(route));
 	assert_int_equal(transport_send(route, 1, true), 0);
@@ -455,7 +455,7 @@ static void a_queue_pair_that_takes_no_timeout_is_lost(void **state)
 	(void)state;
 	fake.now_ns = MS;
 	fake.timeout_error = -EINVAL;
-	route = open_session(qp);
+	route = open_conversation(qp);
 	assert_non_null(transport_room(route));
 	assert_int_equal(transport_send(route, 1, true), 0);
 	assert_int_equal(acknowledge(qp, fake.last_send), 1);

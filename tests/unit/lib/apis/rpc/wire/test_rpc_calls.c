@@ -40,9 +40,9 @@ static void test_answered(void **state)
 	struct rpc_frame answer = {.kind = RPC_FRAME_ANSWER, .call = 1};
 
 	(void)state;
-	assert_null(rpc_calls_take_waiting(&calls));	/* no session */
+	assert_null(rpc_calls_take_waiting(&calls));	/* no conversation */
 	assert_null(rpc_calls_answer(&calls, &answer)); /* an answer without a question */
-	rpc_calls_session_opened(&calls, first);
+	rpc_calls_conversation_opened(&calls, first);
 	assert_ptr_equal(rpc_calls_take_waiting(&calls), call);
 	assert_null(rpc_calls_take_waiting(&calls));
 	assert_ptr_equal(rpc_calls_answer(&calls, &answer), call);
@@ -58,7 +58,7 @@ static void test_deadline_and_cancel(void **state)
 	struct rpc_call *late, *unwanted, ended;
 
 	(void)state;
-	rpc_calls_session_opened(&calls, first);
+	rpc_calls_conversation_opened(&calls, first);
 	late = rpc_calls_begin(&calls, false, 5000000, NULL);
 	unwanted = rpc_calls_begin(&calls, false, RPC_NEVER, NULL);
 	rpc_calls_take_waiting(&calls);
@@ -82,33 +82,53 @@ static void test_deadline_and_cancel(void **state)
 }
 
 /* Calls 1 and 2 were sent, the second idempotent; 3 was not. */
-static void lose_session(void)
+static void lose_conversation(void)
 {
-	rpc_calls_session_opened(&calls, first);
+	rpc_calls_conversation_opened(&calls, first);
 	rpc_calls_begin(&calls, false, RPC_NEVER, NULL);
 	rpc_calls_begin(&calls, true, RPC_NEVER, NULL);
 	rpc_calls_take_waiting(&calls);
 	rpc_calls_take_waiting(&calls);
 	rpc_calls_begin(&calls, false, RPC_NEVER, NULL);
-	rpc_calls_session_lost(&calls);
+	rpc_calls_conversation_lost(&calls);
 	assert_nothing_ended();
 }
 
 static void test_same_server_again(void **state)
 {
 	(void)state;
-	lose_session();
-	rpc_calls_session_opened(&calls, first);
+	lose_conversation();
+	rpc_calls_conversation_opened(&calls, first);
 	for (uint64_t id = 1; id <= 3; id++)
 		assert_int_equal(rpc_calls_take_waiting(&calls)->id, id);
 	assert_nothing_ended();
 }
 
+/* Calls that ended before a conversation came leave their places to others, which go in order. */
+static void test_ended_before_the_conversation(void **state)
+{
+	struct rpc_call *call;
+
+	(void)state;
+	for (uint32_t i = 0; i < RPC_CALLS_MAX / 2; i++)
+		rpc_calls_end(rpc_calls_begin(&calls, false, RPC_NEVER, NULL), RNIC_RPC_CANCELLED);
+	for (uint64_t id = 1; id <= RPC_CALLS_MAX / 2; id++)
+		assert_end(id, RNIC_RPC_CANCELLED);
+	while (rpc_calls_begin(&calls, false, RPC_NEVER, NULL) != NULL)
+		;
+	rpc_calls_conversation_opened(&calls, first);
+	for (uint64_t id = calls.oldest; id != calls.next; id++) {
+		assert_non_null(call = rpc_calls_take_waiting(&calls));
+		assert_int_equal(call->id, id);
+	}
+	assert_null(rpc_calls_take_waiting(&calls));
+}
+
 static void test_other_server(void **state)
 {
 	(void)state;
-	lose_session();
-	rpc_calls_session_opened(&calls, second);
+	lose_conversation();
+	rpc_calls_conversation_opened(&calls, second);
 	assert_int_equal(rpc_calls_take_waiting(&calls)->id, 2);
 	assert_int_equal(rpc_calls_take_waiting(&calls)->id, 3);
 	assert_end(1, RNIC_RPC_OUTCOME_UNKNOWN);
@@ -118,7 +138,7 @@ static void test_other_server(void **state)
 static void test_no_server(void **state)
 {
 	(void)state;
-	lose_session();
+	lose_conversation();
 	rpc_calls_give_up(&calls);
 	assert_end(1, RNIC_RPC_OUTCOME_UNKNOWN);
 	assert_end(2, RNIC_RPC_UNAVAILABLE);
@@ -214,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup(test_answered, set_up),
 		cmocka_unit_test_setup(test_deadline_and_cancel, set_up),
 		cmocka_unit_test_setup(test_same_server_again, set_up),
+		cmocka_unit_test_setup(test_ended_before_the_conversation, set_up),
 		cmocka_unit_test_setup(test_other_server, set_up),
 		cmocka_unit_test_setup(test_no_server, set_up),
 		cmocka_unit_test_setup(test_full, set_up),

@@ -28,7 +28,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Fragment number `number` of the session: 4 bytes of a message. */
+/* Fragment number `number` of the conversation: 4 bytes of a message. */
 static struct rpc_packet fragment(uint32_t number, uint32_t offset, uint32_t total)
 {
 	return (struct rpc_packet){
@@ -91,6 +91,22 @@ static void test_report(void **state)
 	assert_int_equal(take(*state), 1);
 	rpc_receiver_report(*state, &report);
 	assert_int_equal(report.credit, FIRST + WINDOW + 2);
+}
+
+/* The report reaches to the last fragment that may come, and no further than what has come. */
+static void test_report_of_a_far_fragment(void **state)
+{
+	struct rpc_packet report;
+
+	accept_one(*state, WINDOW - 1, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.cumulative, FIRST);
+	assert_true(report.selective == UINT64_C(1) << (WINDOW - 2));
+	for (uint32_t i = 0; i < WINDOW - 1; i++)
+		accept_one(*state, i, 0, 4);
+	rpc_receiver_report(*state, &report);
+	assert_int_equal(report.cumulative, FIRST + WINDOW);
+	assert_true(report.selective == 0);
 }
 
 static void test_beyond_the_credit(void **state)
@@ -225,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_in_any_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_report, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_report_of_a_far_fragment, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beyond_the_credit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_message_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_news, set_up, tear_down),

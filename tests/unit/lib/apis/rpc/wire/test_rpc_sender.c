@@ -172,6 +172,26 @@ static void test_lost_by_later_arrivals(void **state)
 	assert_int_equal(sender.retransmissions, 1);
 }
 
+/* Of 40 fragments the second and the last arrive: the others but the last few are lost. */
+static void test_far_arrival(void **state)
+{
+	struct rpc_outgoing message;
+	struct rpc_sender sender = make(&message, 40, 40);
+
+	(void)state;
+	sender.allowance = 40;
+	assert_int_equal(send_all(&sender, 0), 40);
+	acknowledge(&sender, 0, UINT64_C(1) << 38 | 1, 1);
+	assert_int_equal(sender.lost, 36);
+	assert_int_equal(sender.in_flight, 2);
+	assert_int_equal(sender.allowance, 21); /* of 40, and 2 that have arrived */
+	assert_int_equal(send_all(&sender, 1), 19);
+	assert_int_equal(sender.lost, 17);
+	acknowledge(&sender, 40, 0, 2);
+	assert_int_equal(sender.lost, 0);
+	assert_int_equal(sender.in_flight, 0);
+}
+
 static void test_lost_by_time(void **state)
 {
 	struct rpc_outgoing message;
@@ -455,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_slow_start),
 		cmocka_unit_test(test_released_when_all_arrived),
 		cmocka_unit_test(test_lost_by_later_arrivals),
+		cmocka_unit_test(test_far_arrival),
 		cmocka_unit_test(test_lost_by_time),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_acknowledged_before_it_was_sent),

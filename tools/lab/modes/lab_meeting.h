@@ -6,15 +6,15 @@
  * Functions print their own errors and return a negative errno; they print nothing for -EINTR (a
  * signal).
  */
-#ifndef TOOLS_LAB_MODES_LAB_SESSION_H
-#define TOOLS_LAB_MODES_LAB_SESSION_H
+#ifndef TOOLS_LAB_MODES_LAB_MEETING_H
+#define TOOLS_LAB_MODES_LAB_MEETING_H
 
 #include "tools/lab/exchange/exchange_socket.h"
 #include "tools/lab/exchange/lab_watch.h"
 #include "tools/lab/lab_options.h"
 #include "tools/lab/link/verbs_link.h"
 
-struct lab_session {
+struct lab_meeting {
 	const struct lab_options *options;
 	struct lab_watch *watch;
 	struct exchange_socket exchange;
@@ -27,38 +27,38 @@ struct lab_session {
 };
 
 /* Opens the device, with the peer's rights `access` (enum ibv_access_flags). */
-int lab_session_open(struct lab_session *session, unsigned int access);
-void lab_session_close(struct lab_session *session);
+int lab_meeting_open(struct lab_meeting *meeting, unsigned int access);
+void lab_meeting_close(struct lab_meeting *meeting);
 
 /* Offers the first `bytes` bytes of a region to the peer. Call it before the next three. */
-void lab_session_offer(struct lab_session *session, const struct verbs_region *region,
+void lab_meeting_offer(struct lab_meeting *meeting, const struct verbs_region *region,
 		       uint32_t bytes);
 
 /* The client's part: sends HELLO; then takes the ANSWER and connects. */
-int lab_session_greet(struct lab_session *session);
-int lab_session_meet(struct lab_session *session);
+int lab_meeting_greet(struct lab_meeting *meeting);
+int lab_meeting_meet(struct lab_meeting *meeting);
 
 /*
  * The server's part, after HELLO: connects, sends the ANSWER and waits until the client is READY.
  * Then the client is known.
  */
-int lab_session_answer(struct lab_session *session);
+int lab_meeting_answer(struct lab_meeting *meeting);
 
 /* Posts a request and waits until it is complete. */
-int lab_session_request(struct lab_session *session, struct ibv_send_wr *request,
+int lab_meeting_request(struct lab_meeting *meeting, struct ibv_send_wr *request,
 			struct ibv_sge *elements, int count);
 
 /*
  * Posts a server's answer and waits until it is complete. Returns 1, or 0 when the client has left:
  * it has what it wants.
  */
-int lab_session_reply(struct lab_session *session, struct ibv_send_wr *reply,
+int lab_meeting_reply(struct lab_meeting *meeting, struct ibv_send_wr *reply,
 		      struct ibv_sge *elements, int count);
 
 /* Waits for the message that answers a request, at most as long as the options say. */
-int lab_session_expect(struct lab_session *session, struct ibv_wc *message);
+int lab_meeting_expect(struct lab_meeting *meeting, struct ibv_wc *message);
 
 /* Waits for the next message, without end. Returns 1, or 0 when the peer has left. */
-int lab_session_next(struct lab_session *session, struct ibv_wc *message);
+int lab_meeting_next(struct lab_meeting *meeting, struct ibv_wc *message);
 
 #endif

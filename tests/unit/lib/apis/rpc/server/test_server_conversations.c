@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/lib/apis/rpc/fake_transport.h"
 
-#include "lib/apis/rpc/server/server_sessions.h"
+#include "lib/apis/rpc/server/server_conversations.h"
 #include "tests/unit/unit_test.h"
 
 #define MS  UINT64_C(1000000)
@@ -9,14 +9,14 @@
 
 struct world {
 	struct fake_transport transport;
-	struct server_sessions sessions;
+	struct server_conversations conversations;
 	struct rnic_rpc_options options;
 	uint32_t ended;
 };
 
-static void note_ended(void *user, const struct server_session *session)
+static void note_ended(void *user, const struct server_conversation *conversation)
 {
-	assert_int_equal(session->session.state, RPC_SESSION_CLOSED);
+	assert_int_equal(conversation->conversation.state, RPC_CONVERSATION_CLOSED);
 	((struct world *)user)->ended++;
 }
 
@@ -26,11 +26,11 @@ static int set_up(void **state)
 
 	assert_non_null(world);
 	fake_transport_init(&world->transport);
-	world->sessions.clients.client_quota_bytes = 1000;
-	world->sessions.clients.quota_bytes = 2000;
-	assert_int_equal(server_sessions_open(&world->sessions, &world->options), 0);
-	world->sessions.ended = note_ended;
-	world->sessions.ended_user = world;
+	world->conversations.clients.client_quota_bytes = 1000;
+	world->conversations.clients.quota_bytes = 2000;
+	assert_int_equal(server_conversations_open(&world->conversations, &world->options), 0);
+	world->conversations.ended = note_ended;
+	world->conversations.ended_user = world;
 	*state = world;
 	return 0;
 }
@@ -40,7 +40,7 @@ static int tear_down(void **state)
 {
 	struct world *world = *state;
 
-	server_sessions_close(&world->sessions, NOW);
+	server_conversations_close(&world->conversations, NOW);
 	assert_int_equal(world->transport.routes, 0);
 	free(world);
 	return 0;
@@ -50,7 +50,7 @@ static void receive(struct world *world, uint32_t peer, const struct rpc_packet 
 {
 	struct transport_datagram datagram = fake_datagram(&world->transport, peer, packet);
 
-	server_sessions_receive(&world->sessions, &datagram, NOW);
+	server_conversations_receive(&world->conversations, &datagram, NOW);
 }
 
 /* OPEN of a peer, whose number is its connection and identity too. */
@@ -66,24 +66,25 @@ static void open_from(struct world *world, uint32_t peer)
 	receive(world, peer, &open);
 }
 
-static struct server_session *session_of(struct world *world, uint32_t peer)
+static struct server_conversation *conversation_of(struct world *world, uint32_t peer)
 {
-	for (uint32_t place = 0; place < world->sessions.place_count; place++)
-		if (world->sessions.places[place] != NULL &&
-		    world->sessions.places[place]->session.peer == peer)
-			return world->sessions.places[place];
+	for (uint32_t place = 0; place < world->conversations.place_count; place++)
+		if (world->conversations.places[place] != NULL &&
+		    world->conversations.places[place]->conversation.peer == peer)
+			return world->conversations.places[place];
 	return NULL;
 }
 
 static struct rpc_packet from_peer(struct world *world, enum rpc_packet_kind kind, uint32_t peer)
 {
-	const struct rpc_session *session = &session_of(world, peer)->session;
+	const struct rpc_conversation *conversation = &conversation_of(world, peer)->conversation;
 
 	return (struct rpc_packet){.kind = kind,
-				   .to = session->self.connection,
+				   .to = conversation->self.connection,
 				   .from = peer,
-				   .cumulative = session->self.first_sequence,
-				   .credit = session->self.first_sequence + RPC_WINDOW_PACKETS};
+				   .cumulative = conversation->self.first_sequence,
+				   .credit =
+					   conversation->self.first_sequence + RPC_WINDOW_PACKETS};
 }
 
 static const struct fake_sent *last_sent(const struct world *world)
@@ -107,25 +108,25 @@ static void test_open(void **state)
 	struct world *world = *state;
 
 	open_from(world, 7);
-	assert_true(server_sessions_next_deadline_ns(&world->sessions) == 0);
-	server_sessions_serve(&world->sessions, NOW);
+	assert_true(server_conversations_next_deadline_ns(&world->conversations) == 0);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_OPENED);
 	assert_int_equal(last_sent(world)->peer, 7);
-	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
+	assert_true(server_conversations_next_deadline_ns(&world->conversations) > NOW);
 	open_from(world, 7); /* the answer was lost */
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(world->transport.sent_count, 2);
 	assert_int_equal(world->transport.routes, 1);
 }
 
-static void test_unknown_session(void **state)
+static void test_unknown_conversation(void **state)
 {
 	struct world *world = *state;
 	struct rpc_packet ping = {.kind = RPC_PACKET_PING, .to = 12345, .from = 7};
 
 	receive(world, 7, &ping);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
-	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_NO_SESSION);
+	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_NO_CONVERSATION);
 	assert_int_equal(world->transport.routes, 0);
 }
 
@@ -138,12 +139,12 @@ static void test_stranger(void **state)
 	close = from_peer(world, RPC_PACKET_CLOSE, 7);
 	close.code = RPC_CLOSE_DONE;
 	receive(world, 8, &close);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(world->ended, 0);
 	receive(world, 7, &close);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(world->ended, 1);
-	assert_null(session_of(world, 7));
+	assert_null(conversation_of(world, 7));
 }
 
 static void test_loss_of_the_route(void **state)
@@ -152,64 +153,64 @@ static void test_loss_of_the_route(void **state)
 	struct transport_datagram loss;
 
 	open_confirmed(world, 7);
-	loss = fake_loss(&world->transport, session_of(world, 7)->route);
-	server_sessions_receive(&world->sessions, &loss, NOW);
-	server_sessions_serve(&world->sessions, NOW);
+	loss = fake_loss(&world->transport, conversation_of(world, 7)->route);
+	server_conversations_receive(&world->conversations, &loss, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(world->ended, 1);
 	assert_int_equal(world->transport.routes, 0);
-	assert_int_equal(world->transport.sent_count, 0);   /* no peer to tell */
-	assert_int_equal(world->sessions.clients.count, 1); /* the client may come back */
+	assert_int_equal(world->transport.sent_count, 0);	 /* no peer to tell */
+	assert_int_equal(world->conversations.clients.count, 1); /* the client may come back */
 }
 
-/* A turn looks only at the sessions with news, however many sessions there are. */
-static void test_idle_sessions_cost_nothing(void **state)
+/* A turn looks only at the conversations with news, however many conversations there are. */
+static void test_idle_conversations_cost_nothing(void **state)
 {
 	struct world *world = *state;
 	struct rpc_packet ping;
 
 	for (uint32_t peer = 1; peer <= 1000; peer++)
 		open_from(world, peer);
-	assert_int_equal(world->sessions.queue_length, 1000);
-	server_sessions_serve(&world->sessions, NOW);
-	server_sessions_tick(&world->sessions, NOW);
-	assert_int_equal(world->sessions.queue_length, 0);
+	assert_int_equal(world->conversations.queue_length, 1000);
+	server_conversations_serve(&world->conversations, NOW);
+	server_conversations_tick(&world->conversations, NOW);
+	assert_int_equal(world->conversations.queue_length, 0);
 	ping = from_peer(world, RPC_PACKET_PING, 500);
 	receive(world, 500, &ping);
-	assert_int_equal(world->sessions.queue_length, 1);
-	server_sessions_serve(&world->sessions, NOW);
+	assert_int_equal(world->conversations.queue_length, 1);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(last_sent(world)->peer, 500);
 	assert_int_equal(world->transport.sent_count, 1001);
 }
 
 /* When their time has come they are asked whether they live, and end when they do not answer. */
-static void test_silent_sessions_end(void **state)
+static void test_silent_conversations_end(void **state)
 {
 	struct world *world = *state;
 	uint64_t now_ns = NOW;
 
 	for (uint32_t peer = 1; peer <= 10; peer++)
 		open_from(world, peer);
-	server_sessions_serve(&world->sessions, now_ns);
+	server_conversations_serve(&world->conversations, now_ns);
 	while (world->ended < 10) {
-		now_ns = server_sessions_next_deadline_ns(&world->sessions);
-		assert_true(now_ns <= NOW + rpc_session_defaults.dead_ns);
-		server_sessions_tick(&world->sessions, now_ns);
-		server_sessions_serve(&world->sessions, now_ns);
+		now_ns = server_conversations_next_deadline_ns(&world->conversations);
+		assert_true(now_ns <= NOW + rpc_conversation_defaults.dead_ns);
+		server_conversations_tick(&world->conversations, now_ns);
+		server_conversations_serve(&world->conversations, now_ns);
 	}
-	assert_true(now_ns == NOW + rpc_session_defaults.dead_ns);
+	assert_true(now_ns == NOW + rpc_conversation_defaults.dead_ns);
 	assert_int_equal(world->transport.routes, 0);
 }
 
-/* Gives the session so many messages of one fragment each. */
+/* Gives the conversation so many messages of one fragment each. */
 static void fill(struct world *world, uint32_t peer, struct shared_message *message, int count)
 {
-	struct server_session *session = session_of(world, peer);
+	struct server_conversation *conversation = conversation_of(world, peer);
 	struct rpc_packet ack = from_peer(world, RPC_PACKET_ACK, peer);
 
 	receive(world, peer, &ack);
-	session->session.sender.allowance = RPC_WINDOW_PACKETS;
+	conversation->conversation.sender.allowance = RPC_WINDOW_PACKETS;
 	for (int i = 0; i < count; i++)
-		server_sessions_send(&world->sessions, session, message);
+		server_conversations_send(&world->conversations, conversation, message);
 }
 
 static struct shared_message *make_message(void)
@@ -231,7 +232,7 @@ static uint32_t count_sent_to(const struct world *world, uint32_t from, uint32_t
 	return count;
 }
 
-/* A session with much to send does not delay another for longer than a round. */
+/* A conversation with much to send does not delay another for longer than a round. */
 static void test_fairness(void **state)
 {
 	struct world *world = *state;
@@ -240,22 +241,22 @@ static void test_fairness(void **state)
 
 	open_from(world, 1);
 	open_from(world, 2);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	begin = world->transport.sent_count;
 	fill(world, 1, message, 60);
 	fill(world, 2, message, 1);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 32);
 	assert_int_equal(count_sent_to(world, begin, 2), 1);
-	assert_true(server_sessions_next_deadline_ns(&world->sessions) == 0);
+	assert_true(server_conversations_next_deadline_ns(&world->conversations) == 0);
 	for (int i = 0; i < 4; i++)
-		server_sessions_serve(&world->sessions, NOW);
+		server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 60);
-	assert_int_equal(world->sessions.queue_length, 0);
+	assert_int_equal(world->conversations.queue_length, 0);
 	shared_message_release(message);
 }
 
-/* Without room the session stays in the queue, and the owner sleeps until there is room. */
+/* Without room the conversation stays in the queue, and the owner sleeps until there is room. */
 static void test_no_room(void **state)
 {
 	struct world *world = *state;
@@ -263,16 +264,16 @@ static void test_no_room(void **state)
 	uint32_t begin;
 
 	open_from(world, 1);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	begin = world->transport.sent_count;
 	fill(world, 1, message, 5);
 	world->transport.room = 2;
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 2);
-	assert_true(server_sessions_next_deadline_ns(&world->sessions) > NOW);
+	assert_true(server_conversations_next_deadline_ns(&world->conversations) > NOW);
 	world->transport.room = 100;
-	server_sessions_tick(&world->sessions, NOW);
-	server_sessions_serve(&world->sessions, NOW);
+	server_conversations_tick(&world->conversations, NOW);
+	server_conversations_serve(&world->conversations, NOW);
 	assert_int_equal(count_sent_to(world, begin, 1), 5);
 	shared_message_release(message);
 }
@@ -282,14 +283,14 @@ static void test_full(void **state)
 	struct world *world = *state;
 	uint32_t peer = 1;
 
-	for (; peer < SERVER_SESSIONS_MAX; peer++)
+	for (; peer < SERVER_CONVERSATIONS_MAX; peer++)
 		open_confirmed(world, peer);
 	assert_int_equal(world->transport.sent_count, 0);
 	open_from(world, peer);
 	assert_int_equal(last_sent(world)->packet.kind, RPC_PACKET_CLOSE);
 	assert_int_equal(last_sent(world)->packet.code, RPC_CLOSE_REFUSED);
 	assert_int_equal(last_sent(world)->peer, peer);
-	assert_int_equal(world->transport.routes, SERVER_SESSIONS_MAX - 1);
+	assert_int_equal(world->transport.routes, SERVER_CONVERSATIONS_MAX - 1);
 }
 
 /*
@@ -299,7 +300,7 @@ static void test_full(void **state)
 static void test_no_place_for_a_client(void **state)
 {
 	struct world *world = *state;
-	struct server_clients *clients = &world->sessions.clients;
+	struct server_clients *clients = &world->conversations.clients;
 	uint8_t identity[RPC_IDENTITY_BYTES] = {1};
 
 	for (uint32_t i = 0; i < SERVER_CLIENTS_MAX; i++) {
@@ -324,16 +325,16 @@ static void test_openings_without_a_client(void **state)
 	uint32_t peer = 100;
 
 	open_confirmed(world, 7);
-	for (; peer < 3 * SERVER_SESSIONS_MAX; peer++)
+	for (; peer < 3 * SERVER_CONVERSATIONS_MAX; peer++)
 		open_from(world, peer);
-	assert_non_null(session_of(world, 7));
-	assert_null(session_of(world, 100));
+	assert_non_null(conversation_of(world, 7));
+	assert_null(conversation_of(world, 100));
 	assert_int_equal(world->transport.routes, 1 + SERVER_UNCONFIRMED_MAX);
-	assert_int_equal(world->sessions.clients.count, 1 + SERVER_UNCONFIRMED_MAX);
+	assert_int_equal(world->conversations.clients.count, 1 + SERVER_UNCONFIRMED_MAX);
 	open_confirmed(world, peer);
 	for (uint32_t stranger = peer + 1; stranger < peer + 2 * SERVER_UNCONFIRMED_MAX; stranger++)
 		open_from(world, stranger);
-	assert_non_null(session_of(world, peer));
+	assert_non_null(conversation_of(world, peer));
 	assert_int_equal(world->transport.sent_count, 0); /* strangers hear nothing before a turn */
 }
 
@@ -341,31 +342,34 @@ static void test_ends_have_words(void **state)
 {
 	struct world *world = *state;
 	struct rpc_packet close;
-	struct server_session *session;
+	struct server_conversation *conversation;
 
 	open_confirmed(world, 7);
-	session = session_of(world, 7);
+	conversation = conversation_of(world, 7);
 	close = from_peer(world, RPC_PACKET_CLOSE, 7);
 	close.code = RPC_CLOSE_DONE;
 	receive(world, 7, &close);
-	assert_string_equal(rpc_session_end_text(&session->session), "the client closed it");
-	server_sessions_serve(&world->sessions, NOW);
+	assert_string_equal(rpc_conversation_end_text(&conversation->conversation),
+			    "the client closed it");
+	server_conversations_serve(&world->conversations, NOW);
 	open_confirmed(world, 8);
-	session = session_of(world, 8);
-	rpc_session_tick(&session->session, NOW + 5000 * MS);
-	assert_string_equal(rpc_session_end_text(&session->session), "the client is silent");
-	server_sessions_serve(&world->sessions, NOW);
+	conversation = conversation_of(world, 8);
+	rpc_conversation_tick(&conversation->conversation, NOW + 5000 * MS);
+	assert_string_equal(rpc_conversation_end_text(&conversation->conversation),
+			    "the client is silent");
+	server_conversations_serve(&world->conversations, NOW);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_conversation, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stranger, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_loss_of_the_route, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_idle_sessions_cost_nothing, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_silent_sessions_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_idle_conversations_cost_nothing, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_silent_conversations_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_fairness, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/apis/rpc/wire/rpc_session.h"
+#include "lib/apis/rpc/wire/rpc_conversation.h"
 #include "tests/unit/unit_test.h"
 
 #define MS    UINT64_C(1000000)
@@ -13,9 +13,9 @@ struct pulled {
 };
 
 struct pair {
-	struct rpc_session_config config;
-	struct rpc_session client;
-	struct rpc_session server;
+	struct rpc_conversation_config config;
+	struct rpc_conversation client;
+	struct rpc_conversation server;
 	void *client_memory;
 	void *server_memory;
 	struct pulled from_client;
@@ -23,19 +23,19 @@ struct pair {
 	uint64_t now_ns;
 };
 
-static const struct rpc_session_self client_self = {
+static const struct rpc_conversation_self client_self = {
 	.connection = 11, .first_sequence = 0xfffffff0, .identity = "client"};
-static const struct rpc_session_self server_self = {
+static const struct rpc_conversation_self server_self = {
 	.connection = 22, .first_sequence = 5, .identity = "server"};
 
 /* The next packet of `from`; false: none. It stays until the next call. */
-static bool pull(struct pair *pair, struct rpc_session *from, struct rpc_packet *packet)
+static bool pull(struct pair *pair, struct rpc_conversation *from, struct rpc_packet *packet)
 {
 	struct pulled *pulled = from == &pair->client ? &pair->from_client : &pair->from_server;
 	int bytes;
 
 	if (pulled->at == pulled->length) {
-		pulled->length = rpc_session_transmit(from, pulled->bytes, pair->now_ns);
+		pulled->length = rpc_conversation_transmit(from, pulled->bytes, pair->now_ns);
 		pulled->at = 0;
 	}
 	if (pulled->length == 0)
@@ -46,13 +46,13 @@ static bool pull(struct pair *pair, struct rpc_session *from, struct rpc_packet 
 	return true;
 }
 
-static uint32_t carry(struct pair *pair, struct rpc_session *from, struct rpc_session *to)
+static uint32_t carry(struct pair *pair, struct rpc_conversation *from, struct rpc_conversation *to)
 {
 	struct rpc_packet packet;
 	uint32_t count = 0;
 
 	for (; pull(pair, from, &packet); count++)
-		rpc_session_receive(to, &packet, pair->now_ns);
+		rpc_conversation_receive(to, &packet, pair->now_ns);
 	return count;
 }
 
@@ -71,18 +71,19 @@ static int set_up(void **state)
 
 	assert_non_null(pair);
 	pair->now_ns = START;
-	pair->config = rpc_session_defaults;
+	pair->config = rpc_conversation_defaults;
 	pair->config.window_packets = 8;
 	pair->config.datagram_bytes = RPC_HEADER_BYTES + 64;
 	pair->config.offer_bytes = 0;
 	pair->config.max_message_bytes = 4096;
-	pair->client_memory = malloc(rpc_session_memory_bytes(&pair->config));
-	pair->server_memory = malloc(rpc_session_memory_bytes(&pair->config));
+	pair->client_memory = malloc(rpc_conversation_memory_bytes(&pair->config));
+	pair->server_memory = malloc(rpc_conversation_memory_bytes(&pair->config));
 	assert_true(pair->client_memory != NULL && pair->server_memory != NULL);
-	rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory, START);
+	rpc_conversation_open(&pair->client, &pair->config, &client_self, pair->client_memory,
+			      START);
 	assert_true(pull(pair, &pair->client, &packet));
-	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet, pair->server_memory,
-			   START);
+	rpc_conversation_accept(&pair->server, &pair->config, &server_self, &packet,
+				pair->server_memory, START);
 	*state = pair;
 	return 0;
 }
@@ -97,10 +98,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void tick(struct pair *pair, struct rpc_session *session)
+static void tick(struct pair *pair, struct rpc_conversation *conversation)
 {
-	pair->now_ns = rpc_session_next_deadline_ns(session);
-	rpc_session_tick(session, pair->now_ns);
+	pair->now_ns = rpc_conversation_next_deadline_ns(conversation);
+	rpc_conversation_tick(conversation, pair->now_ns);
 }
 
 static void test_open(void **state)
@@ -108,7 +109,7 @@ static void test_open(void **state)
 	struct pair *pair = *state;
 
 	settle(pair);
-	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+	assert_int_equal(pair->client.state, RPC_CONVERSATION_OPEN);
 	assert_int_equal(pair->client.peer, 22);
 	assert_int_equal(pair->server.peer, 11);
 	assert_string_equal((char *)pair->client.peer_identity, "server");
@@ -130,7 +131,7 @@ static void test_open_is_repeated(void **state)
 	tick(pair, &pair->client);
 	assert_int_equal(pair->now_ns - START, 60 * MS); /* twice as long */
 	settle(pair);
-	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+	assert_int_equal(pair->client.state, RPC_CONVERSATION_OPEN);
 }
 
 static void test_large_message(void **state)
@@ -144,17 +145,17 @@ static void test_large_message(void **state)
 
 	for (uint32_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 7);
-	assert_int_equal(rpc_session_send(&pair->client, &message), 0);
+	assert_int_equal(rpc_conversation_send(&pair->client, &message), 0);
 	for (int i = 0; i < 100 && !is_there; i++) {
 		settle(pair);
-		is_there = rpc_session_take(&pair->server, &found, &length);
+		is_there = rpc_conversation_take(&pair->server, &found, &length);
 	}
 	assert_true(is_there);
 	assert_int_equal(length, sizeof(bytes));
 	assert_memory_equal(found, bytes, sizeof(bytes));
 	settle(pair);
-	assert_ptr_equal(rpc_session_take_released(&pair->client), &message);
-	assert_null(rpc_session_take_released(&pair->client));
+	assert_ptr_equal(rpc_conversation_take_released(&pair->client), &message);
+	assert_null(rpc_conversation_take_released(&pair->client));
 	assert_int_equal(pair->client.sender.retransmissions, 0);
 }
 
@@ -170,12 +171,12 @@ static void test_slow_reader(void **state)
 
 	for (int i = 0; i < 20; i++) {
 		messages[i] = (struct rpc_outgoing){.bytes = (const uint8_t *)"m", .length = 1};
-		rpc_session_send(&pair->client, &messages[i]);
+		rpc_conversation_send(&pair->client, &messages[i]);
 	}
 	settle(pair);
 	assert_int_equal(pair->server.receiver.cumulative - pair->server.receiver.taken, 8);
 	assert_true(rpc_sender_is_blocked(&pair->client.sender));
-	while (rpc_session_take(&pair->server, &found, &length))
+	while (rpc_conversation_take(&pair->server, &found, &length))
 		count++;
 	assert_int_equal(count, 9); /* a window, and the message that waited for the caller */
 	while (pair->server.receiver.taken - pair->server.receiver.told > 0) {
@@ -185,7 +186,7 @@ static void test_slow_reader(void **state)
 	}
 	tick(pair, &pair->client);
 	settle(pair);
-	while (rpc_session_take(&pair->server, &found, &length))
+	while (rpc_conversation_take(&pair->server, &found, &length))
 		count++;
 	assert_int_equal(count, 18);
 }
@@ -202,21 +203,21 @@ static void test_lost_fragment(void **state)
 	for (int i = 0; i < 6; i++) {
 		messages[i] =
 			(struct rpc_outgoing){.bytes = (const uint8_t *)"abcdef" + i, .length = 1};
-		rpc_session_send(&pair->client, &messages[i]);
+		rpc_conversation_send(&pair->client, &messages[i]);
 	}
 	assert_true(pull(pair, &pair->client, &packet)); /* the first is lost */
 	carry(pair, &pair->client, &pair->server);
-	assert_false(rpc_session_take(&pair->server, &found, &length));
+	assert_false(rpc_conversation_take(&pair->server, &found, &length));
 	carry(pair, &pair->server, &pair->client);
 	assert_true(pull(pair, &pair->client, &packet)); /* at once, without a timer */
 	assert_int_equal(packet.sequence, client_self.first_sequence);
-	rpc_session_receive(&pair->server, &packet, pair->now_ns);
-	rpc_session_receive(&pair->server, &packet, pair->now_ns); /* twice */
+	rpc_conversation_receive(&pair->server, &packet, pair->now_ns);
+	rpc_conversation_receive(&pair->server, &packet, pair->now_ns); /* twice */
 	for (int i = 0; i < 6; i++) {
-		assert_true(rpc_session_take(&pair->server, &found, &length));
+		assert_true(rpc_conversation_take(&pair->server, &found, &length));
 		assert_int_equal(found[0], "abcdef"[i]);
 	}
-	assert_false(rpc_session_take(&pair->server, &found, &length));
+	assert_false(rpc_conversation_take(&pair->server, &found, &length));
 }
 
 static void test_dead_peer(void **state)
@@ -227,8 +228,8 @@ static void test_dead_peer(void **state)
 	uint32_t asked = 0;
 
 	settle(pair);
-	rpc_session_send(&pair->client, &message);
-	while (pair->client.state == RPC_SESSION_OPEN) {
+	rpc_conversation_send(&pair->client, &message);
+	while (pair->client.state == RPC_CONVERSATION_OPEN) {
 		while (pull(pair, &pair->client, &packet))
 			asked += packet.kind == RPC_PACKET_PING;
 		tick(pair, &pair->client);
@@ -236,9 +237,9 @@ static void test_dead_peer(void **state)
 	assert_int_equal(pair->client.error, -ETIMEDOUT);
 	assert_int_equal(pair->now_ns - START, pair->config.dead_ns);
 	assert_int_equal(asked, 4);
-	assert_int_equal(rpc_session_next_deadline_ns(&pair->client), RPC_NEVER);
-	assert_ptr_equal(rpc_session_take_released(&pair->client), &message);
-	assert_int_equal(rpc_session_send(&pair->client, &message), -ECONNRESET);
+	assert_int_equal(rpc_conversation_next_deadline_ns(&pair->client), RPC_NEVER);
+	assert_ptr_equal(rpc_conversation_take_released(&pair->client), &message);
+	assert_int_equal(rpc_conversation_send(&pair->client, &message), -ECONNRESET);
 }
 
 static void test_idle_stays(void **state)
@@ -248,11 +249,11 @@ static void test_idle_stays(void **state)
 	settle(pair);
 	for (int i = 0; i < 100; i++) {
 		tick(pair, &pair->client);
-		rpc_session_tick(&pair->server, pair->now_ns);
+		rpc_conversation_tick(&pair->server, pair->now_ns);
 		settle(pair);
 	}
-	assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
-	assert_int_equal(pair->server.state, RPC_SESSION_OPEN);
+	assert_int_equal(pair->client.state, RPC_CONVERSATION_OPEN);
+	assert_int_equal(pair->server.state, RPC_CONVERSATION_OPEN);
 	assert_true(pair->now_ns - START > 10 * pair->config.dead_ns);
 }
 
@@ -261,13 +262,13 @@ static void test_closed(void **state)
 	struct pair *pair = *state;
 
 	settle(pair);
-	rpc_session_close(&pair->server);
+	rpc_conversation_close(&pair->server);
 	assert_int_equal(carry(pair, &pair->server, &pair->client), 1);
 	assert_int_equal(pair->client.error, -ESHUTDOWN);
 	assert_int_equal(carry(pair, &pair->client, &pair->server), 0);
 }
 
-static void test_unknown_session(void **state)
+static void test_unknown_conversation(void **state)
 {
 	struct pair *pair = *state;
 	uint8_t bytes[RPC_HEADER_BYTES];
@@ -277,26 +278,28 @@ static void test_unknown_session(void **state)
 	settle(pair);
 	tick(pair, &pair->client);
 	assert_true(pull(pair, &pair->client, &packet));
-	length = rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes));
+	length = rpc_conversation_refuse(&packet, RPC_CLOSE_NO_CONVERSATION, bytes, sizeof(bytes));
 	assert_int_equal(rpc_packet_decode(&packet, bytes, length), length);
-	assert_int_equal(rpc_session_refuse(&packet, RPC_CLOSE_NO_SESSION, bytes, sizeof(bytes)),
-			 0); /* no answer to an answer */
-	rpc_session_receive(&pair->client, &packet, pair->now_ns);
+	assert_int_equal(
+		rpc_conversation_refuse(&packet, RPC_CLOSE_NO_CONVERSATION, bytes, sizeof(bytes)),
+		0); /* no answer to an answer */
+	rpc_conversation_receive(&pair->client, &packet, pair->now_ns);
 	assert_int_equal(pair->client.error, -ECONNRESET);
 }
 
-/* Packets that keep the header's rules and break the session's, and the state that they leave. */
+/* Packets that keep the header's rules and break the conversation's, and the state that they leave.
+ */
 static const struct {
 	struct rpc_packet packet;
-	enum rpc_session_state state;
+	enum rpc_conversation_state state;
 } lies[] = {
 	/* acknowledges a packet never sent */
-	{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100}, RPC_SESSION_OPEN},
-	/* of another session */
-	{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_SESSION_OPEN},
-	{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_SESSION_OPEN},
+	{{.kind = RPC_PACKET_ACK, .to = 22, .from = 11, .cumulative = 100}, RPC_CONVERSATION_OPEN},
+	/* of another conversation */
+	{{.kind = RPC_PACKET_CLOSE, .to = 22, .from = 12, .code = 1}, RPC_CONVERSATION_OPEN},
+	{{.kind = RPC_PACKET_CLOSE, .to = 21, .from = 11, .code = 1}, RPC_CONVERSATION_OPEN},
 	/* answers a server */
-	{{.kind = RPC_PACKET_OPENED, .to = 22, .from = 11}, RPC_SESSION_OPEN},
+	{{.kind = RPC_PACKET_OPENED, .to = 22, .from = 11}, RPC_CONVERSATION_OPEN},
 	/* beyond the credit: dropped */
 	{{.kind = RPC_PACKET_DATA,
 	  .to = 22,
@@ -306,7 +309,7 @@ static const struct {
 	  .total = 1,
 	  .payload_bytes = 1,
 	  .payload = (uint8_t *)"x"},
-	 RPC_SESSION_OPEN},
+	 RPC_CONVERSATION_OPEN},
 	/* longer than a fragment is */
 	{{.kind = RPC_PACKET_DATA,
 	  .to = 22,
@@ -316,7 +319,7 @@ static const struct {
 	  .total = 65,
 	  .payload_bytes = 65,
 	  .payload = (uint8_t *)"x"},
-	 RPC_SESSION_CLOSED},
+	 RPC_CONVERSATION_CLOSED},
 	/* a message that does not begin at its beginning */
 	{{.kind = RPC_PACKET_DATA,
 	  .to = 22,
@@ -327,7 +330,7 @@ static const struct {
 	  .total = 2,
 	  .payload_bytes = 1,
 	  .payload = (uint8_t *)"x"},
-	 RPC_SESSION_CLOSED},
+	 RPC_CONVERSATION_CLOSED},
 	/* one that is too large */
 	{{.kind = RPC_PACKET_DATA,
 	  .to = 22,
@@ -337,7 +340,7 @@ static const struct {
 	  .total = 4097,
 	  .payload_bytes = 1,
 	  .payload = (uint8_t *)"x"},
-	 RPC_SESSION_CLOSED},
+	 RPC_CONVERSATION_CLOSED},
 };
 
 static void test_hostile(void **state)
@@ -352,8 +355,8 @@ static void test_hostile(void **state)
 			set_up(state);
 		pair = *state;
 		settle(pair);
-		rpc_session_receive(&pair->server, &lies[i].packet, pair->now_ns);
-		assert_false(rpc_session_take(&pair->server, &found, &length));
+		rpc_conversation_receive(&pair->server, &lies[i].packet, pair->now_ns);
+		assert_false(rpc_conversation_take(&pair->server, &found, &length));
 		assert_int_equal(pair->server.state, lies[i].state);
 		if (i + 1 < sizeof(lies) / sizeof(lies[0]))
 			tear_down(state);
@@ -364,7 +367,7 @@ static void test_hostile(void **state)
 
 enum { SMALL = RPC_HEADER_BYTES + 64, LARGE = RPC_HEADER_BYTES + 1000 };
 
-/* Begins both sessions anew, with these offers; returns the size that OPENED has. */
+/* Begins both conversations anew, with these offers; returns the size that OPENED has. */
 static uint32_t begin_with(struct pair *pair, uint32_t client_offer, uint32_t server_offer)
 {
 	struct rpc_packet packet;
@@ -373,19 +376,19 @@ static uint32_t begin_with(struct pair *pair, uint32_t client_offer, uint32_t se
 	free(pair->client_memory);
 	free(pair->server_memory);
 	pair->config.offer_bytes = client_offer;
-	pair->client_memory = malloc(rpc_session_memory_bytes(&pair->config));
-	rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory,
-			 pair->now_ns);
+	pair->client_memory = malloc(rpc_conversation_memory_bytes(&pair->config));
+	rpc_conversation_open(&pair->client, &pair->config, &client_self, pair->client_memory,
+			      pair->now_ns);
 	assert_true(pull(pair, &pair->client, &packet));
 	assert_int_equal(packet.credit, client_offer);
 	pair->config.offer_bytes = server_offer;
-	pair->server_memory = malloc(rpc_session_memory_bytes(&pair->config));
-	rpc_session_accept(&pair->server, &pair->config, &server_self, &packet, pair->server_memory,
-			   pair->now_ns);
+	pair->server_memory = malloc(rpc_conversation_memory_bytes(&pair->config));
+	rpc_conversation_accept(&pair->server, &pair->config, &server_self, &packet,
+				pair->server_memory, pair->now_ns);
 	assert_true(pull(pair, &pair->server, &packet));
 	assert_int_equal(packet.kind, RPC_PACKET_OPENED);
 	agreed = packet.total;
-	rpc_session_receive(&pair->client, &packet, pair->now_ns);
+	rpc_conversation_receive(&pair->client, &packet, pair->now_ns);
 	settle(pair);
 	return agreed;
 }
@@ -411,7 +414,7 @@ static void test_sizes(void **state)
 
 		assert_int_equal(begin_with(pair, cases[i].client, cases[i].server),
 				 cases[i].agreed);
-		assert_int_equal(pair->client.state, RPC_SESSION_OPEN);
+		assert_int_equal(pair->client.state, RPC_CONVERSATION_OPEN);
 		assert_int_equal(pair->client.datagram_bytes, expected);
 		/* OPENED has credit already */
 		assert_int_equal(pair->client.sender.credit - pair->client.sender.next,
@@ -440,13 +443,13 @@ static void test_hostile_offers(void **state)
 	begin_with(pair, LARGE, LARGE);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		open.credit = cases[i].offer;
-		rpc_session_accept(&pair->server, &pair->config, &server_self, &open,
-				   pair->server_memory, START);
+		rpc_conversation_accept(&pair->server, &pair->config, &server_self, &open,
+					pair->server_memory, START);
 		assert_int_equal(pair->server.datagram_bytes, cases[i].expected);
 	}
 }
 
-/* A server's session takes memory for what its client takes, and for no more. */
+/* A server's conversation takes memory for what its client takes, and for no more. */
 static void test_memory_by_the_offer(void **state)
 {
 	static const struct {
@@ -454,7 +457,7 @@ static void test_memory_by_the_offer(void **state)
 		uint32_t expected; /* offer_bytes of the server */
 	} cases[] = {{0, 0}, {SMALL - 1, 0}, {SMALL, SMALL}, {LARGE, LARGE}, {UINT32_MAX, LARGE}};
 	struct rpc_packet open = {.kind = RPC_PACKET_OPEN};
-	struct rpc_session_config config;
+	struct rpc_conversation_config config;
 	struct pair *pair = *state;
 	size_t bytes = 0;
 
@@ -462,14 +465,14 @@ static void test_memory_by_the_offer(void **state)
 		config = pair->config;
 		config.offer_bytes = LARGE;
 		open.credit = cases[i].offer;
-		rpc_session_lower_offer(&config, &open);
+		rpc_conversation_lower_offer(&config, &open);
 		assert_int_equal(config.offer_bytes, cases[i].expected);
-		assert_true(rpc_session_memory_bytes(&config) >= bytes);
-		bytes = rpc_session_memory_bytes(&config);
+		assert_true(rpc_conversation_memory_bytes(&config) >= bytes);
+		bytes = rpc_conversation_memory_bytes(&config);
 	}
 }
 
-/* Sizes that the client has not offered end its session; it does not use them. */
+/* Sizes that the client has not offered end its conversation; it does not use them. */
 static void test_hostile_agreements(void **state)
 {
 	static const uint32_t sizes[] = {1, SMALL - 1, LARGE + 1, UINT32_MAX};
@@ -485,10 +488,10 @@ static void test_hostile_agreements(void **state)
 	begin_with(pair, LARGE, LARGE);
 	pair->config.offer_bytes = LARGE;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		rpc_session_open(&pair->client, &pair->config, &client_self, pair->client_memory,
-				 START);
+		rpc_conversation_open(&pair->client, &pair->config, &client_self,
+				      pair->client_memory, START);
 		opened.total = sizes[i];
-		rpc_session_receive(&pair->client, &opened, START);
+		rpc_conversation_receive(&pair->client, &opened, START);
 		assert_int_equal(pair->client.error, -EPROTO);
 		assert_int_equal(pair->client.datagram_bytes, SMALL);
 		assert_true(pull(pair, &pair->client, &packet));
@@ -497,7 +500,7 @@ static void test_hostile_agreements(void **state)
 }
 
 /* The kinds of datagrams that this side sends now, a bit for each. */
-static uint32_t pull_kinds(struct pair *pair, struct rpc_session *from)
+static uint32_t pull_kinds(struct pair *pair, struct rpc_conversation *from)
 {
 	struct rpc_packet packet;
 	uint32_t kinds = 0;
@@ -507,7 +510,7 @@ static uint32_t pull_kinds(struct pair *pair, struct rpc_session *from)
 	return kinds;
 }
 
-/* In a session of an agreed size, only some fragments are urgent, and acknowledged at once. */
+/* In a conversation of an agreed size, only some fragments are urgent, and acknowledged at once. */
 static void test_acknowledgements_on_demand(void **state)
 {
 	struct pair *pair = *state;
@@ -516,21 +519,21 @@ static void test_acknowledgements_on_demand(void **state)
 	struct rpc_packet packets[4];
 
 	begin_with(pair, LARGE, LARGE);
-	rpc_session_send(&pair->client, &message);
+	rpc_conversation_send(&pair->client, &message);
 	for (int i = 0; i < 4; i++) {
 		assert_true(pull(pair, &pair->client, &packets[i]));
 		assert_int_equal(pair->client.is_urgent, i == 3);
 		packets[i].payload = bytes;
 	}
-	rpc_session_receive(&pair->server, &packets[0], pair->now_ns);
+	rpc_conversation_receive(&pair->server, &packets[0], pair->now_ns);
 	assert_int_equal(pull_kinds(pair, &pair->server), 0);
-	rpc_session_receive(&pair->server, &packets[2], pair->now_ns); /* one is missing */
+	rpc_conversation_receive(&pair->server, &packets[2], pair->now_ns); /* one is missing */
 	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
-	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* and there */
+	rpc_conversation_receive(&pair->server, &packets[1], pair->now_ns); /* and there */
 	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
-	rpc_session_receive(&pair->server, &packets[1], pair->now_ns); /* twice */
+	rpc_conversation_receive(&pair->server, &packets[1], pair->now_ns); /* twice */
 	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
-	rpc_session_receive(&pair->server, &packets[3], pair->now_ns); /* asks */
+	rpc_conversation_receive(&pair->server, &packets[3], pair->now_ns); /* asks */
 	assert_int_equal(pull_kinds(pair, &pair->server), 1 << RPC_PACKET_ACK);
 	assert_true(pair->server.is_urgent);
 }
@@ -541,7 +544,7 @@ static void receive_message(struct pair *pair, struct rpc_outgoing *message)
 	static const uint8_t bytes[8];
 
 	*message = (struct rpc_outgoing){.bytes = bytes, .length = sizeof(bytes)};
-	assert_int_equal(rpc_session_send(&pair->server, message), 0);
+	assert_int_equal(rpc_conversation_send(&pair->server, message), 0);
 	assert_int_equal(carry(pair, &pair->server, &pair->client), 1);
 }
 
@@ -553,12 +556,12 @@ static void test_held_ack_goes_with_data(void **state)
 
 	settle(pair);
 	receive_message(pair, &answer);
-	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	rpc_conversation_hold_ack(&pair->client, pair->now_ns + MS);
 	assert_int_equal(pull_kinds(pair, &pair->client), 0);
-	assert_int_equal(rpc_session_send(&pair->client, &request), 0);
+	assert_int_equal(rpc_conversation_send(&pair->client, &request), 0);
 	assert_int_equal(carry(pair, &pair->client, &pair->server), 1);
-	assert_ptr_equal(rpc_session_take_released(&pair->server), &answer);
-	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns + MS);
+	assert_ptr_equal(rpc_conversation_take_released(&pair->server), &answer);
+	assert_true(rpc_conversation_next_deadline_ns(&pair->client) > pair->now_ns + MS);
 }
 
 static void test_held_ack_goes_in_time(void **state)
@@ -568,9 +571,9 @@ static void test_held_ack_goes_in_time(void **state)
 
 	settle(pair);
 	receive_message(pair, &answer);
-	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	rpc_conversation_hold_ack(&pair->client, pair->now_ns + MS);
 	assert_int_equal(pull_kinds(pair, &pair->client), 0);
-	assert_int_equal(rpc_session_next_deadline_ns(&pair->client), pair->now_ns + MS);
+	assert_int_equal(rpc_conversation_next_deadline_ns(&pair->client), pair->now_ns + MS);
 	tick(pair, &pair->client);
 	assert_int_equal(pull_kinds(pair, &pair->client), 1 << RPC_PACKET_ACK);
 	assert_int_equal(pull_kinds(pair, &pair->client), 0);
@@ -584,10 +587,10 @@ static void test_ack_that_nobody_holds_has_no_deadline(void **state)
 
 	settle(pair);
 	receive_message(pair, &answer);
-	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns);
-	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	assert_true(rpc_conversation_next_deadline_ns(&pair->client) > pair->now_ns);
+	rpc_conversation_hold_ack(&pair->client, pair->now_ns + MS);
 	tick(pair, &pair->client);
-	assert_true(rpc_session_next_deadline_ns(&pair->client) > pair->now_ns);
+	assert_true(rpc_conversation_next_deadline_ns(&pair->client) > pair->now_ns);
 }
 
 /* An owner that expects no DATA any more sends what is held. */
@@ -598,9 +601,9 @@ static void test_ack_is_held_no_longer(void **state)
 
 	settle(pair);
 	receive_message(pair, &answer);
-	rpc_session_hold_ack(&pair->client, pair->now_ns + MS);
+	rpc_conversation_hold_ack(&pair->client, pair->now_ns + MS);
 	assert_int_equal(pull_kinds(pair, &pair->client), 0);
-	rpc_session_hold_ack(&pair->client, 0);
+	rpc_conversation_hold_ack(&pair->client, 0);
 	assert_int_equal(pull_kinds(pair, &pair->client), 1 << RPC_PACKET_ACK);
 }
 
@@ -611,12 +614,13 @@ static uint32_t datagram_lengths(struct pair *pair, uint32_t *lengths, uint32_t 
 	uint32_t count = 0;
 
 	while (count < most &&
-	       (lengths[count] = rpc_session_transmit(&pair->client, bytes, pair->now_ns)) > 0)
+	       (lengths[count] = rpc_conversation_transmit(&pair->client, bytes, pair->now_ns)) > 0)
 		count++;
 	return count;
 }
 
-/* Small messages share datagrams of a size that every session has, where the sizes are agreed. */
+/* Small messages share datagrams of a size that every conversation has, where the sizes are agreed.
+ */
 static void test_small_messages_share_datagrams(void **state)
 {
 	static const struct {
@@ -633,7 +637,7 @@ static void test_small_messages_share_datagrams(void **state)
 		for (int i = 0; i < 5; i++) {
 			messages[i] = (struct rpc_outgoing){.bytes = text,
 							    .length = i < 4 ? 4 : sizeof(text)};
-			rpc_session_send(&pair->client, &messages[i]);
+			rpc_conversation_send(&pair->client, &messages[i]);
 		}
 		assert_int_equal(datagram_lengths(pair, lengths, 8), cases[c].datagrams);
 		assert_true(pair->client.is_urgent);
@@ -646,32 +650,32 @@ static void test_small_messages_share_datagrams(void **state)
 }
 
 /* Carries what has at most `largest` bytes of payload; DATA with more is lost. */
-static uint32_t carry_through(struct pair *pair, struct rpc_session *from, struct rpc_session *to,
-			      uint32_t largest)
+static uint32_t carry_through(struct pair *pair, struct rpc_conversation *from,
+			      struct rpc_conversation *to, uint32_t largest)
 {
 	struct rpc_packet packet;
 	uint32_t count = 0;
 
 	for (; pull(pair, from, &packet); count++)
 		if (packet.kind != RPC_PACKET_DATA || packet.payload_bytes <= largest)
-			rpc_session_receive(to, &packet, pair->now_ns);
+			rpc_conversation_receive(to, &packet, pair->now_ns);
 	return count;
 }
 
-/* Runs both ends until the server has a message, or the client's session has ended. */
+/* Runs both ends until the server has a message, or the client's conversation has ended. */
 static bool run_through(struct pair *pair, uint32_t largest, const uint8_t **bytes,
 			uint32_t *length)
 {
-	while (pair->client.state == RPC_SESSION_OPEN && pair->now_ns < START + 60000 * MS) {
+	while (pair->client.state == RPC_CONVERSATION_OPEN && pair->now_ns < START + 60000 * MS) {
 		while (carry_through(pair, &pair->client, &pair->server, largest) +
 			       carry_through(pair, &pair->server, &pair->client, largest) >
 		       0)
 			;
-		if (rpc_session_take(&pair->server, bytes, length))
+		if (rpc_conversation_take(&pair->server, bytes, length))
 			return true;
 		pair->now_ns += MS;
-		rpc_session_tick(&pair->client, pair->now_ns);
-		rpc_session_tick(&pair->server, pair->now_ns);
+		rpc_conversation_tick(&pair->client, pair->now_ns);
+		rpc_conversation_tick(&pair->server, pair->now_ns);
 	}
 	return false;
 }
@@ -691,18 +695,18 @@ static void test_path_shrinks(void **state)
 		bytes[i] = (uint8_t)(i * 7);
 	pair->config.keepalive_ns = 100 * MS;
 	assert_int_equal(begin_with(pair, LARGE, LARGE), LARGE);
-	rpc_session_send(&pair->client, &message);
+	rpc_conversation_send(&pair->client, &message);
 	assert_true(run_through(pair, 1000, &found, &length));
 	assert_int_equal(pair->client.sender.retransmissions, 0);
 	begun_ns = pair->now_ns;
-	rpc_session_send(&pair->client, &second);
+	rpc_conversation_send(&pair->client, &second);
 	assert_true(run_through(pair, 64, &found, &length));
 	assert_int_equal(length, sizeof(bytes));
 	assert_memory_equal(found, bytes, sizeof(bytes));
 	assert_true(pair->now_ns - begun_ns < 1000 * MS);
 }
 
-/* A path that takes no datagram with bytes of a message any more ends the session. */
+/* A path that takes no datagram with bytes of a message any more ends the conversation. */
 static void test_stuck(void **state)
 {
 	struct pair *pair = *state;
@@ -713,14 +717,14 @@ static void test_stuck(void **state)
 
 	settle(pair);
 	begun_ns = pair->now_ns;
-	rpc_session_send(&pair->client, &message);
+	rpc_conversation_send(&pair->client, &message);
 	assert_false(run_through(pair, 0, &found, &length));
 	assert_int_equal(pair->client.error, -EHOSTUNREACH);
 	assert_int_equal(pair->now_ns - begun_ns, pair->config.dead_ns);
-	assert_string_equal(rpc_session_end_text(&pair->client),
+	assert_string_equal(rpc_conversation_end_text(&pair->client),
 			    "datagrams no longer reach the server");
 	settle(pair);
-	assert_int_equal(pair->server.state, RPC_SESSION_CLOSED);
+	assert_int_equal(pair->server.state, RPC_CONVERSATION_CLOSED);
 }
 
 int main(void)
@@ -734,7 +738,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dead_peer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_idle_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_unknown_session, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unknown_conversation, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_offers, set_up, tear_down),
