@@ -6,6 +6,7 @@
 #include "proto/wire/gid.h"
 #include "proto/wire/icrc.h"
 #include "tests/script/script_names.h"
+#include "tests/sim/recv_room_copy.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -163,12 +164,14 @@ static uint32_t sum_of_sges(const struct script_post *post)
 	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }
 
-static bool sink_refill(void *context, struct recv_queue *queue)
+static uint32_t sink_refill(void *context, const struct recv_queue *queue,
+			    const struct recv_room *room)
 {
 	struct script_device *device = context;
-	bool is_pushed = false;
+	uint32_t filled = 0;
 
-	while (device->ring_pushed < device->ring_posted && recv_queue_has_space(queue)) {
+	(void)queue;
+	while (device->ring_pushed < device->ring_posted && filled < room->count) {
 		const struct script_post *post = device->ring[device->ring_pushed++];
 		struct rnic_sge sges[SCRIPT_SGES_MAX];
 		const struct recv_wqe wqe = {
@@ -179,10 +182,9 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 		};
 
 		resolve_sges(device, post, sges);
-		recv_queue_push(queue, &wqe, sges);
-		is_pushed = true;
+		recv_room_copy(room, filled++, &wqe, sges);
 	}
-	return is_pushed;
+	return filled;
 }
 
 static uint32_t sink_posted(void *context, const struct recv_queue *queue)

@@ -5,6 +5,7 @@
 #include "proto/wire/icrc.h"
 #include "proto/wire/syndrome.h"
 #include "tests/sim/invariants.h"
+#include "tests/sim/recv_room_copy.h"
 #include "tests/sim/sim_srq.h"
 
 #include <errno.h>
@@ -66,15 +67,16 @@ static void sink_async_event(void *context, enum rnic_async_event_type type, voi
 	host->async_events[type]++;
 }
 
-static bool sink_refill(void *context, struct recv_queue *queue)
+static uint32_t sink_refill(void *context, const struct recv_queue *queue,
+			    const struct recv_room *room)
 {
 	struct sim_qp *qp = queue->user;
 	struct sim_srq *shared = sim_srq_of(context, queue);
-	bool pushed = false;
+	uint32_t filled = 0;
 
 	if (shared != NULL)
-		return sim_srq_refill(shared);
-	while (qp->ring_pushed < qp->ring_posted && recv_queue_has_space(queue)) {
+		return sim_srq_refill(shared, room);
+	while (qp->ring_pushed < qp->ring_posted && filled < room->count) {
 		const struct sim_receive *receive = &qp->ring[qp->ring_pushed];
 		struct recv_wqe wqe = {
 			.wr_id = qp->ring_pushed,
@@ -83,11 +85,10 @@ static bool sink_refill(void *context, struct recv_queue *queue)
 
 		for (uint32_t i = 0; i < receive->sge_count; i++)
 			wqe.length += receive->sges[i].length;
-		recv_queue_push(queue, &wqe, receive->sges);
+		recv_room_copy(room, filled++, &wqe, receive->sges);
 		qp->ring_pushed++;
-		pushed = true;
 	}
-	return pushed;
+	return filled;
 }
 
 static uint32_t sink_posted(void *context, const struct recv_queue *queue)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_srq.h"
 
+#include "tests/sim/recv_room_copy.h"
 #include "tests/sim/sim.h"
 
 #include <stdlib.h>
@@ -46,11 +47,11 @@ struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue
 	return queue == &host->xrc_srq.srq->queue ? &host->xrc_srq : NULL;
 }
 
-bool sim_srq_refill(struct sim_srq *shared)
+uint32_t sim_srq_refill(struct sim_srq *shared, const struct recv_room *room)
 {
-	bool pushed = false;
+	uint32_t filled = 0;
 
-	while (shared->pushed < shared->posted && recv_queue_has_space(&shared->srq->queue)) {
+	while (shared->pushed < shared->posted && filled < room->count) {
 		const struct sim_shared_receive *from = &shared->receives[shared->pushed];
 		const struct recv_wqe wqe = {
 			.wr_id = shared->pushed++,
@@ -58,10 +59,9 @@ bool sim_srq_refill(struct sim_srq *shared)
 			.length = from->model.bytes + HEADER_BYTES,
 		};
 
-		recv_queue_push(&shared->srq->queue, &wqe, from->receive.sges);
-		pushed = true;
+		recv_room_copy(room, filled++, &wqe, from->receive.sges);
 	}
-	return pushed;
+	return filled;
 }
 
 void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct cqe *cqe)

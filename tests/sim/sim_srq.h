@@ -16,7 +16,7 @@ void sim_srq_stop(struct sim_host *host);
 struct sim_srq *sim_srq_of(struct sim_host *host, const struct recv_queue *queue);
 
 /* For the sink. `completion` becomes one of a receive of the QP itself. */
-bool sim_srq_refill(struct sim_srq *shared);
+uint32_t sim_srq_refill(struct sim_srq *shared, const struct recv_room *room);
 void sim_srq_complete(struct sim_host *host, struct sim_qp *qp, struct cqe *cqe);
 
 /* Receive `number`, whose message the oracle has seen, holds the expected bytes. */

@@ -272,19 +272,18 @@ uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring)
 	return pending < 0 ? 0 : (uint32_t)pending;
 }
 
-static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_queue *queue)
+/* Fills `wqe` and its `sges`, which are the engine's own, with the oldest WQE of the ring. */
+static void wqe_fetch_take_recv(struct receive_ring *ring, struct recv_wqe *wqe,
+				struct rnic_sge *sges)
 {
 	uint32_t slot = ring->consumer & (ring->wqes.slots - 1);
-	struct rnic_sge sges[RNIC_SGE_COUNT_MAX];
 	struct rnic_recv_wqe entry;
-	struct recv_wqe wqe;
 
 	wqe_fetch_copy(&entry, ring->wqes.entries + (uint64_t)slot * sizeof(entry), sizeof(entry));
-	wqe_fetch_check_recv(&entry, ring->sge_max, &wqe);
-	wqe_fetch_copy_sges(&ring->wqes, slot, &entry.sge, wqe.sge_count, sges);
-	wqe.length = rnic_sges_bytes_saturated(sges, wqe.sge_count);
+	wqe_fetch_check_recv(&entry, ring->sge_max, wqe);
+	wqe_fetch_copy_sges(&ring->wqes, slot, &entry.sge, wqe->sge_count, sges);
+	wqe->length = rnic_sges_bytes_saturated(sges, wqe->sge_count);
 	ring->consumer++;
-	recv_queue_push(queue, &wqe, sges);
 }
 
 /*
@@ -305,27 +304,28 @@ static bool wqe_fetch_may_flush(struct session_qp *qp)
 	return true;
 }
 
-bool wqe_fetch_refill(void *context, struct recv_queue *queue)
+uint32_t wqe_fetch_refill(void *context, const struct recv_queue *queue,
+			  const struct recv_room *room)
 {
 	struct receive_ring *ring = queue->user;
-	bool has_pushed = false;
+	uint32_t filled = 0;
 	int64_t pending;
 
 	(void)context;
 	if (ring == NULL || ring->session->is_broken)
-		return false;
+		return 0;
+	assert(ring->sge_max <= room->sge_stride);
 	pending = wqe_fetch_pending_recvs(ring);
-	while (pending > 0 && recv_queue_has_space(queue) &&
+	while (filled < pending && filled < room->count &&
 	       (ring->qp == NULL || wqe_fetch_may_flush(ring->qp))) {
-		wqe_fetch_take_recv(ring, queue);
-		has_pushed = true;
-		pending--;
+		wqe_fetch_take_recv(ring, &room->wqes[filled], recv_room_sges(room, filled));
+		filled++;
 	}
 	/* Publish before any completion of these WQEs: a client that polls a CQE finds room to
 	 * post. */
-	if (has_pushed && ring->srq_consumer != NULL)
+	if (filled > 0 && ring->srq_consumer != NULL)
 		rnic_index_publish(ring->srq_consumer, ring->consumer);
-	return has_pushed;
+	return filled;
 }
 
 uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue)

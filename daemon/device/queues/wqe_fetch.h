@@ -19,6 +19,7 @@
 struct qp;
 struct receive_ring;
 struct recv_queue;
+struct recv_room;
 struct recv_wqe;
 struct session_qp;
 struct session_set;
@@ -73,7 +74,8 @@ uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring);
  * The refill callback of struct engine_sink; `context` is the session_set, queue->user is a
  * receive_ring.
  */
-bool wqe_fetch_refill(void *context, struct recv_queue *queue);
+uint32_t wqe_fetch_refill(void *context, const struct recv_queue *queue,
+			  const struct recv_room *room);
 
 /* The posted and watch callbacks of struct engine_sink. */
 uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue);

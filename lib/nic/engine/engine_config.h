@@ -14,6 +14,7 @@ struct cq;
 struct cqe;
 struct qp;
 struct recv_queue;
+struct recv_room;
 
 /* What the engine tells its owner. Callbacks must not call the engine, except as noted. */
 struct engine_sink {
@@ -22,9 +23,11 @@ struct engine_sink {
 	bool (*cqe)(void *context, struct cq *cq, const struct cqe *cqe);
 	/* An asynchronous event about `object`: a struct qp, cq or srq, by the event's type. */
 	void (*async_event)(void *context, enum rnic_async_event_type type, void *object);
-	/* `queue` has run empty and the client's ring may hold more: call recv_queue_push() for
-	 * each new WQE while there is room. Returns false when the ring was empty too. */
-	bool (*refill)(void *context, struct recv_queue *queue);
+	/* `queue` has run empty and the client's ring may hold more: fill `room` from its start
+	 * with the oldest WQEs of the ring. Returns how many, at most room->count; 0 when the ring
+	 * is empty too. */
+	uint32_t (*refill)(void *context, const struct recv_queue *queue,
+			   const struct recv_room *room);
 	/*
 	 * How many WQEs the client's ring holds for `queue` that were not pushed yet. NULL when the
 	 * owner cannot tell: no credits are sent then, watch() is not called, and SRQs have no

@@ -85,17 +85,22 @@ void recv_queue_clear(struct recv_queue *queue)
 	queue->retired = 0;
 }
 
-bool recv_queue_has_space(const struct recv_queue *queue)
+/* Asks the sink for WQEs; `queue` is empty. The room ends where the array ends. */
+static void recv_queue_refill(struct engine *engine, struct recv_queue *queue)
 {
-	return queue->pushed - queue->taken < LIMIT_RECV_PREFETCH;
-}
+	const uint32_t first = queue->pushed & (queue->slots - 1);
+	const uint32_t slots_left = queue->slots - first;
+	const struct recv_room room = {
+		.wqes = &queue->wqes[first],
+		.sges = sges_at(queue, first),
+		.count = slots_left < LIMIT_RECV_PREFETCH ? slots_left : LIMIT_RECV_PREFETCH,
+		.sge_stride = queue->sge_stride,
+	};
+	const uint32_t filled =
+		engine->config.sink->refill(engine->config.sink_context, queue, &room);
 
-void recv_queue_push(struct recv_queue *queue, const struct recv_wqe *wqe,
-		     const struct rnic_sge *sges)
-{
-	assert(recv_queue_has_space(queue));
-	recv_queue_store(queue, queue->pushed, wqe, sges);
-	queue->pushed++;
+	assert(filled <= room.count);
+	queue->pushed += filled;
 }
 
 void recv_queue_give_back(struct recv_queue *queue, const struct recv_wqe *wqe,
@@ -110,7 +115,7 @@ const struct recv_wqe *recv_queue_peek(struct engine *engine, struct recv_queue 
 				       const struct rnic_sge **sges)
 {
 	if (queue->pushed == queue->taken) {
-		engine->config.sink->refill(engine->config.sink_context, queue);
+		recv_queue_refill(engine, queue);
 		if (queue->pushed == queue->taken)
 			return NULL;
 	}

@@ -14,6 +14,7 @@
 #include "proto/base/verbs_types.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct engine;
@@ -36,6 +37,22 @@ struct recv_queue {
 	void *user;	  /* the owner's: the ring that feeds this */
 };
 
+/*
+ * Free slots of the engine for the sink's refill to fill: WQE i goes to wqes[i], whole, and its
+ * SGEs, at most sge_stride, go to recv_room_sges(). Good during the call.
+ */
+struct recv_room {
+	struct recv_wqe *wqes;
+	struct rnic_sge *sges; /* count * sge_stride */
+	uint32_t count;	       /* at least 1 */
+	uint32_t sge_stride;
+};
+
+static inline struct rnic_sge *recv_room_sges(const struct recv_room *room, uint32_t index)
+{
+	return &room->sges[(size_t)index * room->sge_stride];
+}
+
 int recv_queue_init(struct recv_queue *queue, uint32_t sge_max); /* -ENOMEM */
 void recv_queue_fini(struct recv_queue *queue);
 void recv_queue_clear(struct recv_queue *queue);
@@ -43,12 +60,6 @@ void recv_queue_clear(struct recv_queue *queue);
 /* Makes room for the WQEs that up to `holders` QPs may give back. -ENOMEM, and nothing is changed.
  */
 int recv_queue_reserve(struct recv_queue *queue, uint32_t holders);
-
-/* For the sink's refill: whether one more WQE fits, and the call that adds it. `sges` are copied.
- */
-bool recv_queue_has_space(const struct recv_queue *queue);
-void recv_queue_push(struct recv_queue *queue, const struct recv_wqe *wqe,
-		     const struct rnic_sge *sges);
 
 /*
  * The oldest WQE and its SGEs; the WQE stays. Asks the sink for a refill when the queue is empty.

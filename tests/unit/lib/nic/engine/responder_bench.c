@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/lib/nic/engine/responder_bench.h"
+
+#include "tests/sim/recv_room_copy.h"
 #include "tests/unit/unit_test.h"
 
 static const struct rnic_gid our_gid = {{[10] = 0xff, 0xff, 192, 0, 2, 1}};
@@ -27,19 +29,18 @@ static void take_event(void *context, enum rnic_async_event_type type, void *obj
 		bench->events[bench->event_count++] = type;
 }
 
-static bool refill(void *context, struct recv_queue *queue)
+static uint32_t refill(void *context, const struct recv_queue *queue, const struct recv_room *room)
 {
 	struct responder_bench *bench = context;
+	uint32_t filled = 0;
 
-	if (bench->receives_handed_over == bench->receives_posted)
-		return false;
-	while (recv_queue_has_space(queue) &&
-	       bench->receives_handed_over < bench->receives_posted) {
+	(void)queue;
+	while (filled < room->count && bench->receives_handed_over < bench->receives_posted) {
 		uint32_t i = bench->receives_handed_over++;
 
-		recv_queue_push(queue, &bench->receives[i], bench->receive_sges[i]);
+		recv_room_copy(room, filled++, &bench->receives[i], bench->receive_sges[i]);
 	}
-	return true;
+	return filled;
 }
 
 static const struct engine_sink sink = {

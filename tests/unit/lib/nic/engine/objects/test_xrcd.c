@@ -3,6 +3,7 @@
 
 #include "lib/nic/engine/verbs/srq.h"
 #include "proto/wire/syndrome.h"
+#include "tests/sim/recv_room_copy.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
 
@@ -30,7 +31,7 @@ struct bench {
 };
 
 /* Entries of the SRQ number i are 100 * i and up, and never end. */
-static bool refill(void *context, struct recv_queue *queue)
+static uint32_t refill(void *context, const struct recv_queue *queue, const struct recv_room *room)
 {
 	struct engine_fixture *fixture = context;
 	struct bench *bench = queue->user;
@@ -40,8 +41,8 @@ static bool refill(void *context, struct recv_queue *queue)
 
 	sge.lkey = bench->mrs[i].key;
 	wqe.wr_id = 100 * i + bench->next_wr_id[i]++;
-	recv_queue_push(queue, &wqe, &sge);
-	return true;
+	recv_room_copy(room, 0, &wqe, &sge);
+	return 1;
 }
 
 static void create_srq(struct bench *bench, uint32_t i)

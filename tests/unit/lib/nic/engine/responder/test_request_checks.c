@@ -6,6 +6,7 @@
 #include "lib/nic/engine/objects/mr.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
+#include "tests/sim/recv_room_copy.h"
 #include "tests/unit/unit_test.h"
 
 #define MTU	     1024
@@ -32,14 +33,15 @@ struct bench {
 	struct rnic_packet packet;
 };
 
-static bool refill(void *context, struct recv_queue *queue)
+static uint32_t refill(void *context, const struct recv_queue *queue, const struct recv_room *room)
 {
 	struct bench *bench = context;
 
+	(void)queue;
 	if (!bench->is_posted)
-		return false;
-	recv_queue_push(queue, &bench->posted, bench->posted_sges);
-	return true;
+		return 0;
+	recv_room_copy(room, 0, &bench->posted, bench->posted_sges);
+	return 1;
 }
 
 static const struct engine_sink sink = {.refill = refill};
