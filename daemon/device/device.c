@@ -70,6 +70,7 @@ const struct engine_sink device_sink = {
 	.refill = wqe_fetch_refill,
 	.posted = wqe_fetch_posted,
 	.watch = wqe_fetch_watch,
+	.entered_error = wqe_fetch_entered_error,
 	.multicast = device_multicast,
 	.trouble = qp_trouble_note,
 };

@@ -3,7 +3,6 @@
 
 #include "daemon/device/queues/queue_limits.h"
 #include "daemon/device/queues/session_queues.h"
-#include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
 #include "lib/nic/base/probe.h"
@@ -98,13 +97,6 @@ static uint32_t cqe_delivery_source(const struct cqe *cqe)
 	return cqe_delivery_is_xrc(cqe) ? cqe->srq->number : cqe->source_qpn;
 }
 
-/* The QP may have gone to ERR. An XRC target has no posted WQEs, so it needs no flush. */
-static void cqe_delivery_review(const struct qp *qp)
-{
-	if (qp->xrcd == NULL)
-		wqe_fetch_review(qp->user);
-}
-
 void cqe_delivery_set_slot_zero(struct session_cq *cq, uint32_t index)
 {
 	struct rnic_cq_region *region = cq->region.address;
@@ -170,12 +162,8 @@ bool cqe_delivery_cqe(void *context, struct cq *engine_cq, const struct cqe *cqe
 	/* A broken session gets no more CQEs: it ends with this turn. */
 	if (cq->session->is_broken)
 		return true;
-	if (is_error)
-		cqe_delivery_review(cqe->qp);
-	if (!cqe_delivery_has_room(cq)) {
-		cqe_delivery_review(cqe->qp);
+	if (!cqe_delivery_has_room(cq))
 		return cq->session->is_broken;
-	}
 	cqe_delivery_write(set, cq, cqe);
 	RNIC_PROBE4(cqe_delivered, cqe->qp->qpn, cqe->status, cqe->opcode, cqe->byte_count);
 	cq->has_solicited |= is_error || cqe->is_solicited;
@@ -205,7 +193,6 @@ static void cqe_delivery_raise_qp(struct qp *qp, enum rnic_async_event_type type
 
 	if (qp->xrcd == NULL) {
 		cqe_delivery_raise(session_qp->session, &session_qp->async, type);
-		wqe_fetch_review(session_qp);
 		return;
 	}
 	list_for_each (node, &target->handles) {

@@ -343,6 +343,14 @@ void wqe_fetch_watch(void *context, struct recv_queue *queue)
 		wqe_fetch_review(ring->qp);
 }
 
+/* An XRC target has no posted WQEs, and belongs to several sessions. */
+void wqe_fetch_entered_error(void *context, struct qp *qp)
+{
+	(void)context;
+	if (qp->xrcd == NULL)
+		wqe_fetch_review(qp->user);
+}
+
 static void wqe_fetch_review_one(struct session_qp *qp)
 {
 	struct rnic_status_region *status = session_status(qp->session);

@@ -48,7 +48,7 @@ void wqe_fetch_check_recv(const struct rnic_recv_wqe *entry, uint32_t sge_max,
  */
 void wqe_fetch_schedule(struct session_qp *qp);
 
-/* Notes that `qp` may be in ERR, where posted receive WQEs must be flushed. */
+/* Notes that `qp` may have posted receive WQEs to flush, or to tell its peer of. */
 void wqe_fetch_review(struct session_qp *qp);
 
 /*
@@ -77,9 +77,10 @@ uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring);
 uint32_t wqe_fetch_refill(void *context, const struct recv_queue *queue,
 			  const struct recv_room *room);
 
-/* The posted and watch callbacks of struct engine_sink. */
+/* More callbacks of struct engine_sink. */
 uint32_t wqe_fetch_posted(void *context, const struct recv_queue *queue);
 void wqe_fetch_watch(void *context, struct recv_queue *queue);
+void wqe_fetch_entered_error(void *context, struct qp *qp);
 
 /*
  * Visits the QPs that wqe_fetch_review() noted: flushes receive WQEs of QPs in ERR, and tells peers

@@ -44,6 +44,10 @@ struct engine_sink {
 	 * now on, or (`is_wanted` false, the result is ignored) the last one has left it. A
 	 * negative errno when they cannot be had: the QP is not attached then. */
 	int (*multicast)(void *context, const struct rnic_gid *group, bool is_wanted);
+	/* `qp` has entered ERR: from now on WQEs that the client posts are for qp_flush_receives()
+	 * and qp_post_send() to flush. Said once until the QP's RESET, before the completions. NULL
+	 * when the owner does not want to know. */
+	void (*entered_error)(void *context, struct qp *qp);
 	/* Something new is wrong with `qp`, as its `last_error` says: the QP is in error, or a
 	 * packet for it was dropped. NULL when the owner does not want to know. */
 	void (*trouble)(void *context, const struct qp *qp);

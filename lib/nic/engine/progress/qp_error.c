@@ -47,10 +47,14 @@ static void qp_error_stop_responder(struct qp *qp)
 
 void qp_enter_error(struct qp *qp, enum verdict verdict)
 {
+	const struct engine_config *config = &qp->engine->config;
+
 	if (qp->state == RNIC_QP_STATE_ERR || qp->state == RNIC_QP_STATE_RESET)
 		return;
 	qp->state = RNIC_QP_STATE_ERR;
 	qp_note_trouble(qp, verdict);
+	if (config->sink->entered_error != NULL)
+		config->sink->entered_error(config->sink_context, qp);
 	send_position_reset(qp->engine, qp);
 	send_completion_flush(qp->engine, qp);
 	qp_error_stop_responder(qp);

@@ -91,7 +91,6 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	list_remove(&f->session_qp.review_node);
 	family_fini(&f->family);
 	close(f->peer_fd);
 	close(f->channel_fd);
@@ -330,7 +329,6 @@ static void test_no_going_back_before_errors_are_published(void **state)
 	assert_true(complete(f, 1000, false, RNIC_WC_LOC_ACCESS_ERR));
 	assert_true(complete(f, 1001, false, RNIC_WC_SUCCESS));
 	assert_int_equal(f->region->producer, f->control->consumer);
-	scheduler_remove(&f->session_qp.review_node); /* there are no WQEs to flush */
 	session_turn_deliver(set, true);
 	assert_int_equal(f->region->producer, LIMIT_CQ_FIRST_SLOTS + 1);
 	assert_int_equal(f->region->slot_zero, 0);
@@ -368,7 +366,6 @@ static void test_errors_wait_for_the_end_of_the_turn(void **state)
 		assert_true(complete(f, 2, false, RNIC_WC_LOC_ACCESS_ERR));
 		assert_true(complete(f, 3, false, RNIC_WC_SUCCESS));
 		assert_int_equal(f->region->producer, before + 1);
-		scheduler_remove(&f->session_qp.review_node); /* there are no WQEs to flush */
 		session_turn_deliver(set, true);
 		assert_int_equal(f->region->producer, before + 3);
 		assert_true(complete(f, 4, false, RNIC_WC_WR_FLUSH_ERR));

@@ -137,7 +137,10 @@ static void modify(struct session_qp *qp, enum rnic_qp_state state)
 	assert_int_equal(qp_modify(qp->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
 }
 
-/* However many queue pairs are in error, a turn is short, and each has its share of the next. */
+/*
+ * However many queue pairs are in error, a turn is short, and each has its share of the next. The
+ * engine says that they are in error, and no doorbell rings.
+ */
 static void test_turns_are_short(void **state)
 {
 	struct fixture *f = *state;
@@ -147,7 +150,6 @@ static void test_turns_are_short(void **state)
 
 		modify(f->qps[i], RNIC_QP_STATE_ERR);
 		rnic_word_publish(&control->recv_producer, LIMIT_WR_DEPTH);
-		wqe_fetch_review(f->qps[i]);
 	}
 	for (uint32_t turn = 1; entries_flushed(f) < QPS * LIMIT_WR_DEPTH; turn++) {
 		const uint32_t before = entries_flushed(f);

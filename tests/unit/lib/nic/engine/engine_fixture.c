@@ -75,6 +75,14 @@ static void count_trouble(void *context, const struct qp *qp)
 	fixture->trouble_log++;
 }
 
+static void count_errors(void *context, struct qp *qp)
+{
+	struct engine_fixture *fixture = context;
+
+	assert_int_equal(qp->state, RNIC_QP_STATE_ERR);
+	fixture->errors_entered++;
+}
+
 static void count_send_spaces(void *context, struct qp *qp)
 {
 	struct engine_fixture *fixture = context;
@@ -89,6 +97,7 @@ static const struct engine_sink recording_sink = {
 	.async_event = record_event,
 	.refill = refill,
 	.multicast = count_groups,
+	.entered_error = count_errors,
 	.trouble = count_trouble,
 };
 

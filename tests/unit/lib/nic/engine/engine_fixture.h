@@ -62,10 +62,11 @@ struct engine_fixture {
 	enum rnic_async_event_type events[FIXTURE_RECORDS];
 	uint32_t event_count;
 
-	uint32_t trouble_log;	/* that the sink was told of */
-	uint32_t send_spaces;	/* times that the sink was told of room to send */
-	uint32_t groups_wanted; /* multicast groups that the engine has asked for */
-	int group_error;	/* the error for the next group */
+	uint32_t trouble_log;	 /* that the sink was told of */
+	uint32_t errors_entered; /* times that the sink was told of a QP's way into ERR */
+	uint32_t send_spaces;	 /* times that the sink was told of room to send */
+	uint32_t groups_wanted;	 /* multicast groups that the engine has asked for */
+	int group_error;	 /* the error for the next group */
 
 	struct fixture_receive receives[16];
 	uint32_t receives_posted;

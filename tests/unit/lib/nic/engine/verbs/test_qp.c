@@ -164,6 +164,30 @@ static void test_error_flushes_both_queues(void **state)
 	fixture_destroy(fixture);
 }
 
+/* However a QP comes into ERR, and whatever fails in ERR: the sink hears of the one step. */
+static void test_error_is_told_once(void **state)
+{
+	const struct rnic_qp_attributes reset = {.state = RNIC_QP_STATE_RESET};
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture->completion_room = 2;
+	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 3, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 3);
+	fixture_receive_acknowledge(
+		fixture, 100, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_REMOTE_ACCESS_ERROR));
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	assert_int_equal(fixture->errors_entered, 1);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 4, 8);
+	set_state(fixture, RNIC_QP_STATE_ERR, 0);
+	assert_int_equal(fixture->errors_entered, 1);
+	assert_int_equal(qp_modify(fixture->qp, &reset, RNIC_QP_ATTR_STATE), 0);
+	assert_int_equal(fixture->errors_entered, 1);
+	fixture_destroy(fixture);
+}
+
 /* The sink is told once, and not where nobody asked. */
 static void test_room_to_send_is_told(void **state)
 {
@@ -475,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_drain_without_depth),
 		cmocka_unit_test(test_error_flushes_both_queues),
+		cmocka_unit_test(test_error_is_told_once),
 		cmocka_unit_test(test_room_to_send_is_told),
 		cmocka_unit_test(test_reset_forgets),
 		cmocka_unit_test(test_packets_that_are_dropped),
