@@ -63,6 +63,29 @@ enum rnic_wr_operands {
 	RNIC_WR_OPERANDS_BIND,	 /* bind: window, region and range */
 };
 
+/* The operands that lie in place of the WQE's SGE: the same arms in a WQE and in the engine. */
+struct rnic_atomic_operands {
+	uint64_t compare;
+	uint64_t swap_or_add;
+};
+
+struct rnic_bind_operands {
+	uint64_t length;
+	uint32_t access; /* enum rnic_access */
+	uint32_t reserved;
+};
+
+struct rnic_flush_operands {
+	uint32_t length;
+	uint32_t type; /* enum rnic_flush_type */
+	uint32_t reserved[2];
+};
+
+_Static_assert(sizeof(struct rnic_atomic_operands) == sizeof(struct rnic_sge) &&
+		       sizeof(struct rnic_bind_operands) == sizeof(struct rnic_sge) &&
+		       sizeof(struct rnic_flush_operands) == sizeof(struct rnic_sge),
+	       "any arm is copied as all are");
+
 enum rnic_wr_immediate {
 	RNIC_WR_IMMEDIATE_NONE,
 	RNIC_WR_IMMEDIATE_DATA, /* the peer's completion carries it */

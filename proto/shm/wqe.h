@@ -11,6 +11,7 @@
 #define PROTO_SHM_WQE_H
 
 #include "proto/base/maxima.h"
+#include "proto/base/operation.h"
 #include "proto/base/verbs_types.h"
 #include "proto/shm/region.h"
 
@@ -46,20 +47,9 @@ struct rnic_send_wqe {
 	union {
 		struct rnic_sge sge; /* with one SGE, unless the operation has another arm */
 		uint8_t inline_data[sizeof(struct rnic_sge)]; /* with so many bytes at most */
-		struct {
-			uint64_t compare;
-			uint64_t swap_or_add;
-		} atomic; /* whose SGE lies in the spill area */
-		struct {
-			uint64_t length;
-			uint32_t access; /* enum rnic_access */
-			uint32_t reserved;
-		} bind;
-		struct {
-			uint32_t length;
-			uint32_t type; /* enum rnic_flush_type */
-			uint32_t reserved[2];
-		} flush;
+		struct rnic_atomic_operands atomic;	      /* whose SGE lies in the spill area */
+		struct rnic_bind_operands bind;
+		struct rnic_flush_operands flush;
 	};
 };
 

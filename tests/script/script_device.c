@@ -567,8 +567,7 @@ void script_device_post_send(struct script_device *device, const struct script_p
 	struct send_wqe wqe = {
 		.wr_id = post->wr_id,
 		.remote_address = post->remote_address,
-		.compare = post->compare,
-		.swap_or_add = post->swap_or_add,
+		.atomic = {.compare = post->compare, .swap_or_add = post->swap_or_add},
 		.rkey = resolve(device, &post->rkey),
 		.immediate = post->immediate,
 		.length = sum_of_sges(post),

@@ -143,13 +143,13 @@ static void model_atomic(struct sim *sim, struct sim_qp *qp, struct model_work *
 {
 	uint64_t value = qp->end.atomic_value;
 
-	wqe->swap_or_add = prng_next(&sim->prng);
-	wqe->compare = prng_below(&sim->prng, 3) == 0 ? ~value : value;
+	wqe->atomic.swap_or_add = prng_next(&sim->prng);
+	wqe->atomic.compare = prng_below(&sim->prng, 3) == 0 ? ~value : value;
 	model->atomic_original = value;
 	if (model->opcode == RNIC_WR_ATOMIC_FETCH_ADD)
-		value += wqe->swap_or_add;
-	else if (wqe->compare == value)
-		value = wqe->swap_or_add;
+		value += wqe->atomic.swap_or_add;
+	else if (wqe->atomic.compare == value)
+		value = wqe->atomic.swap_or_add;
 	model->atomic_result = value;
 	if (is_executed)
 		qp->end.atomic_value = value;

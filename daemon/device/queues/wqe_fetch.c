@@ -56,29 +56,6 @@ static bool wqe_fetch_entry_is_sound(const struct rnic_send_wqe *entry,
 	       wqe_fetch_is_reserved_zero(entry, operation->operands);
 }
 
-static void wqe_fetch_copy_operands(const struct rnic_send_wqe *entry, uint8_t operands,
-				    struct send_wqe *wqe)
-{
-	switch ((enum rnic_wr_operands)operands) {
-	case RNIC_WR_OPERANDS_SWAP:
-	case RNIC_WR_OPERANDS_ADD:
-		wqe->compare = entry->atomic.compare;
-		wqe->swap_or_add = entry->atomic.swap_or_add;
-		break;
-	case RNIC_WR_OPERANDS_BIND:
-		wqe->bind.length = entry->bind.length;
-		wqe->bind.access = entry->bind.access;
-		break;
-	case RNIC_WR_OPERANDS_FLUSH:
-		wqe->flush.length = entry->flush.length;
-		wqe->flush.type = entry->flush.type;
-		break;
-	case RNIC_WR_OPERANDS_NONE:
-	case RNIC_WR_OPERANDS_REMOTE:
-		break;
-	}
-}
-
 void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 			  const struct rnic_qp_capacities *capacities, struct send_wqe *wqe)
 {
@@ -100,7 +77,8 @@ void wqe_fetch_check_send(const struct rnic_send_wqe *entry, uint8_t type,
 	wqe->immediate = entry->immediate;
 	wqe->remote_address = entry->remote_address;
 	wqe->rkey = entry->rkey;
-	wqe_fetch_copy_operands(entry, operation->operands, wqe);
+	if (rnic_wr_takes_place_of_sge(operation))
+		memcpy(&wqe->atomic, &entry->atomic, sizeof(wqe->atomic)); /* whichever arm */
 	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
 		wqe->srqn = entry->srqn;
 }

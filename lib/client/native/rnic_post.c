@@ -2,6 +2,7 @@
 #include "lib/client/native/rnic_post.h"
 #include "lib/client/native/refuse_null.h"
 #include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/queues/wqe_operands.h"
 #include "proto/base/operation.h"
 #include "proto/shm/ring.h"
 
@@ -71,11 +72,6 @@ int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq)
 	return error;
 }
 
-static bool is_bind_whole(const struct rnic_send_wr *wr)
-{
-	return wr->bind.mw != NULL && (wr->bind.mr != NULL || wr->bind.length == 0);
-}
-
 /*
  * Whether the SGEs are right for the operation. Where the answer is written to the SGEs, this is
  * the device's to judge, with the rest of the SGEs' rights: the request completes with an error.
@@ -86,23 +82,23 @@ static bool post_is_length_right(const struct rnic_wr_operation *operation, uint
 	       rnic_wr_is_length_right(operation, bytes);
 }
 
-static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *operation,
-		      const struct rnic_send_wr *wr, uint64_t *bytes)
-{
-	const bool is_inline = (wr->flags & RNIC_SEND_INLINE) != 0;
+/* In line in both callers of append(). */
+#define ALWAYS static inline __attribute__((always_inline))
 
+ALWAYS int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *operation,
+		      bool is_inline, const struct rnic_sge *sges, uint32_t sge_count,
+		      uint64_t *bytes)
+{
 	if (operation->services == 0)
 		return -EOPNOTSUPP;
 	/* The device refuses the other operations that its type does not have, in their turn. */
 	if (operation->is_local && !rnic_wr_is_of_type(operation, qp->type))
 		return -EINVAL;
-	if (wr->sge_count > qp->send.max_sge || (wr->sge_list == NULL && wr->sge_count > 0) ||
-	    (operation->payload == RNIC_WR_PAYLOAD_NONE && wr->sge_count != 0) ||
+	if (sge_count > qp->send.max_sge || (sges == NULL && sge_count > 0) ||
+	    (operation->payload == RNIC_WR_PAYLOAD_NONE && sge_count != 0) ||
 	    (is_inline && operation->payload != RNIC_WR_PAYLOAD_OUT))
 		return -EINVAL;
-	if (operation->operands == RNIC_WR_OPERANDS_BIND && !is_bind_whole(wr))
-		return -EINVAL;
-	*bytes = rnic_sges_bytes(wr->sge_list, wr->sge_count);
+	*bytes = rnic_sges_bytes(sges, sge_count);
 	if (*bytes > (is_inline ? qp->max_inline_bytes
 				: qp->context->attributes.max_message_bytes) ||
 	    !post_is_length_right(operation, *bytes))
@@ -110,79 +106,92 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *
 	return post_is_full(&qp->send) ? -ENOMEM : 0;
 }
 
-static void copy_inline(uint8_t *spill, const struct rnic_send_wr *wr)
+static void copy_inline(uint8_t *spill, const struct rnic_sge *sges, uint32_t sge_count)
 {
-	for (uint32_t i = 0; i < wr->sge_count; i++) {
-		const struct rnic_sge *sge = &wr->sge_list[i];
-
-		if (sge->length > 0)
-			memcpy(spill, (const void *)(uintptr_t)sge->address, sge->length);
-		spill += sge->length;
+	for (uint32_t i = 0; i < sge_count; i++) {
+		if (sges[i].length > 0)
+			memcpy(spill, (const void *)(uintptr_t)sges[i].address, sges[i].length);
+		spill += sges[i].length;
 	}
-}
-
-static void set_datagram(struct rnic_send_wqe *entry, const struct rnic_send_wr *wr)
-{
-	static const struct rnic_handle none;
-	const struct rnic_handle ah = wr->datagram.ah != NULL ? wr->datagram.ah->handle : none;
-
-	entry->datagram.ah_slot = ah.slot;
-	entry->datagram.ah_generation = ah.generation;
-	entry->datagram.remote_qpn = wr->datagram.remote_qpn;
-	entry->datagram.remote_qkey = wr->datagram.remote_qkey;
-}
-
-/* Sets what only some operations, or queue pairs, have. */
-static void set_operands(struct rnic_send_wqe *entry, const struct rnic_qp *qp,
-			 const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr)
-{
-	switch ((enum rnic_wr_operands)operation->operands) {
-	case RNIC_WR_OPERANDS_SWAP:
-	case RNIC_WR_OPERANDS_ADD:
-		entry->atomic.compare = wr->atomic.compare;
-		entry->atomic.swap_or_add = wr->atomic.swap_or_add;
-		break;
-	case RNIC_WR_OPERANDS_BIND:
-		entry->rkey = rnic_mw_key(wr->bind.mw, wr->rkey);
-		entry->immediate = wr->bind.mr != NULL ? wr->bind.mr->lkey : 0;
-		entry->bind.length = wr->bind.length;
-		entry->bind.access = wr->bind.access;
-		break;
-	case RNIC_WR_OPERANDS_FLUSH:
-		entry->flush.length = wr->flush.length;
-		entry->flush.type = wr->flush.type;
-		break;
-	case RNIC_WR_OPERANDS_NONE:
-	case RNIC_WR_OPERANDS_REMOTE:
-		if (qp->type == RNIC_QP_TYPE_UD)
-			set_datagram(entry, wr);
-		break;
-	}
-	if (qp->type == RNIC_QP_TYPE_XRC_INITIATOR)
-		entry->srqn = wr->srqn;
 }
 
 /* Stores the payload or its SGEs: in the WQE if there is room, else in the slot's spill area. */
-static void set_payload(struct rnic_send_wqe *entry, uint8_t *spill,
-			const struct rnic_wr_operation *operation, const struct rnic_send_wr *wr,
-			uint64_t bytes)
+ALWAYS void set_payload(struct rnic_send_wqe *wqe, uint8_t *spill,
+			const struct rnic_wr_operation *operation, const struct rnic_sge *sges,
+			uint32_t sge_count, uint64_t bytes)
 {
-	if ((wr->flags & RNIC_SEND_INLINE) != 0) {
-		entry->inline_bytes = (uint16_t)bytes;
-		copy_inline(rnic_inline_is_inside(bytes) ? entry->inline_data : spill, wr);
+	if ((wqe->flags & RNIC_SEND_INLINE) != 0) {
+		wqe->inline_bytes = (uint16_t)bytes;
+		copy_inline(rnic_inline_is_inside(bytes) ? wqe->inline_data : spill, sges,
+			    sge_count);
 		return;
 	}
-	entry->sge_count = (uint16_t)wr->sge_count;
-	if (wr->sge_count == 1 && !rnic_wr_takes_place_of_sge(operation))
-		entry->sge = wr->sge_list[0];
-	else if (wr->sge_count > 0)
-		memcpy(spill, wr->sge_list, wr->sge_count * sizeof(entry->sge));
+	wqe->sge_count = (uint16_t)sge_count;
+	if (sge_count == 1 && !rnic_wr_takes_place_of_sge(operation))
+		wqe->sge = sges[0];
+	else if (sge_count > 0)
+		memcpy(spill, sges, sge_count * sizeof(*sges));
 }
 
-int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+/* Checks the request, adds the payload to `wqe`, and writes the WQE into its slot. */
+ALWAYS int append(struct rnic_qp *qp, const struct rnic_wr_operation *operation,
+		  struct rnic_send_wqe *wqe, const struct rnic_sge *sges, uint32_t sge_count)
 {
+	const bool is_inline = (wqe->flags & RNIC_SEND_INLINE) != 0;
 	struct rnic_work_queue *queue = &qp->send;
-	struct rnic_send_wqe entry = {
+	uint64_t bytes;
+	int error = check_send(qp, operation, is_inline, sges, sge_count, &bytes);
+
+	if (error != 0)
+		return error;
+	set_payload(wqe, spill_of(queue), operation, sges, sge_count, bytes);
+	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(*wqe), wqe,
+	       sizeof(*wqe));
+	queue->producer++;
+	return 0;
+}
+
+int rnic_send_append(struct rnic_qp *qp, struct rnic_send_wqe *wqe, const struct rnic_sge *sges,
+		     uint32_t sge_count)
+{
+	return append(qp, rnic_wr_operation(wqe->opcode), wqe, sges, sge_count);
+}
+
+/* Sets what only some operations, or queue pairs, have. -EINVAL: see rnic_wqe_set_bind(). */
+static int set_operands(struct rnic_send_wqe *wqe, const struct rnic_qp *qp,
+			enum rnic_wr_operands operands, const struct rnic_send_wr *wr)
+{
+	int error = 0;
+
+	switch (operands) {
+	case RNIC_WR_OPERANDS_SWAP:
+	case RNIC_WR_OPERANDS_ADD:
+		rnic_wqe_set_atomic(wqe, wr->atomic.compare, wr->atomic.swap_or_add);
+		break;
+	case RNIC_WR_OPERANDS_BIND:
+		error = rnic_wqe_set_bind(wqe, wr->bind.mw, wr->rkey, wr->bind.mr, wr->bind.length,
+					  wr->bind.access);
+		break;
+	case RNIC_WR_OPERANDS_FLUSH:
+		rnic_wqe_set_flush(wqe, wr->flush.length, wr->flush.type);
+		break;
+	case RNIC_WR_OPERANDS_NONE:
+		if (qp->type == RNIC_QP_TYPE_UD)
+			rnic_wqe_set_datagram(wqe, wr->datagram.ah, wr->datagram.remote_qpn,
+					      wr->datagram.remote_qkey);
+		break;
+	case RNIC_WR_OPERANDS_REMOTE:
+		break;
+	}
+	if (qp->type == RNIC_QP_TYPE_XRC_INITIATOR)
+		rnic_wqe_set_srq(wqe, wr->srqn);
+	return error;
+}
+
+static int append_request(struct rnic_qp *qp, const struct rnic_send_wr *wr)
+{
+	const struct rnic_wr_operation *operation = rnic_wr_operation(wr->opcode);
+	struct rnic_send_wqe wqe = {
 		.wr_id = wr->wr_id,
 		.opcode = wr->opcode,
 		.flags = wr->flags,
@@ -190,37 +199,30 @@ int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 		.remote_address = wr->remote_address,
 		.rkey = wr->rkey,
 	};
-	const struct rnic_wr_operation *operation = rnic_wr_operation(wr->opcode);
-	uint64_t bytes;
-	int error = check_send(qp, operation, wr, &bytes);
+	int error = 0;
 
-	if (error != 0)
-		return error;
 	if (rnic_wr_is_of_type(operation, qp->type))
-		set_operands(&entry, qp, operation, wr);
-	set_payload(&entry, spill_of(queue), operation, wr, bytes);
-	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
-	       sizeof(entry));
-	queue->producer++;
-	return 0;
+		error = set_operands(&wqe, qp, (enum rnic_wr_operands)operation->operands, wr);
+	return error != 0 ? error : append(qp, operation, &wqe, wr->sge_list, wr->sge_count);
 }
 
-int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr)
+int rnic_recv_append(struct rnic_work_queue *queue, uint64_t wr_id, const struct rnic_sge *sges,
+		     uint32_t sge_count)
 {
-	struct rnic_recv_wqe entry = {.wr_id = wr->wr_id};
+	struct rnic_recv_wqe entry = {.wr_id = wr_id};
 
-	if (wr->sge_count > queue->max_sge || (wr->sge_list == NULL && wr->sge_count > 0))
+	if (sge_count > queue->max_sge || (sges == NULL && sge_count > 0))
 		return -EINVAL;
 	if (post_is_full(queue))
 		return -ENOMEM;
-	if (wr->sge_count == 1) {
-		entry.sge = wr->sge_list[0];
+	if (sge_count == 1) {
+		entry.sge = sges[0];
 		if (entry.sge.length > RNIC_MESSAGE_BYTES_MAX)
 			entry.sge.length = RNIC_MESSAGE_BYTES_MAX;
 	} else {
-		entry.sge.length = RNIC_RECV_SGES_BESIDE + wr->sge_count;
-		if (wr->sge_count > 0)
-			memcpy(spill_of(queue), wr->sge_list, wr->sge_count * sizeof(entry.sge));
+		entry.sge.length = RNIC_RECV_SGES_BESIDE + sge_count;
+		if (sge_count > 0)
+			memcpy(spill_of(queue), sges, sge_count * sizeof(entry.sge));
 	}
 	memcpy(queue->entries + (uint64_t)(queue->producer & queue->mask) * sizeof(entry), &entry,
 	       sizeof(entry));
@@ -295,7 +297,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *list,
 	int error = rnic_send_begin(qp);
 
 	if (error == 0) {
-		while (wr != NULL && (error = rnic_send_append(qp, wr)) == 0)
+		while (wr != NULL && (error = append_request(qp, wr)) == 0)
 			wr = wr->next;
 		rnic_send_end(qp);
 	}
@@ -312,7 +314,8 @@ static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, const struct 
 	if (error == 0) {
 		struct rnic_work_queue *queue = rnic_recv_queue(qp, srq);
 
-		while (wr != NULL && (error = rnic_recv_append(queue, wr)) == 0)
+		while (wr != NULL && (error = rnic_recv_append(queue, wr->wr_id, wr->sge_list,
+							       wr->sge_count)) == 0)
 			wr = wr->next;
 		rnic_recv_end(qp, srq);
 	}

@@ -13,12 +13,14 @@
  */
 int rnic_send_begin(struct rnic_qp *qp);
 
-/* Writes one request into the queue; `next` is not looked at. Errors as of rnic_post_send(). */
-int rnic_send_append(struct rnic_qp *qp, const struct rnic_send_wr *wr);
-
-/* The key that a BIND_MW with the rkey `tag` gives to the window: its low 8 bits are those of
- * `tag`. */
-uint32_t rnic_mw_key(const struct rnic_mw *mw, uint32_t tag);
+/*
+ * Writes one request into the queue. `wqe` has wr_id, opcode, flags, immediate and the operands
+ * (wqe_operands.h); this call adds the payload to `wqe`. Of inline data `sges` are the addresses.
+ * Errors as of rnic_post_send(): all its checks of a request are here, but for those of windows,
+ * which rnic_wqe_set_bind() makes.
+ */
+int rnic_send_append(struct rnic_qp *qp, struct rnic_send_wqe *wqe, const struct rnic_sge *sges,
+		     uint32_t sge_count);
 
 /* Publishes what was appended and gives the queue back. */
 void rnic_send_end(struct rnic_qp *qp);
@@ -34,7 +36,8 @@ static inline struct rnic_work_queue *rnic_recv_queue(struct rnic_qp *qp, struct
 
 /* The same for receives, without a way back. `queue` is rnic_recv_queue(). */
 int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq);
-int rnic_recv_append(struct rnic_work_queue *queue, const struct rnic_recv_wr *wr);
+int rnic_recv_append(struct rnic_work_queue *queue, uint64_t wr_id, const struct rnic_sge *sges,
+		     uint32_t sge_count);
 void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq);
 
 #endif

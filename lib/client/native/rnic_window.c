@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows: their life. They are bound by a work request, see rnic_post.c. */
 #include "lib/client/native/refuse_null.h"
-#include "lib/client/native/rnic_post.h"
+#include "lib/client/native/rnic_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,10 +31,4 @@ int rnic_dealloc_mw(struct rnic_mw *mw)
 uint32_t rnic_mw_rkey(const struct rnic_mw *mw)
 {
 	return mw != NULL ? mw->rkey : 0;
-}
-
-/* Keys are 24 bits that name an object, and a tag that the owner of a window chooses. */
-uint32_t rnic_mw_key(const struct rnic_mw *mw, uint32_t tag)
-{
-	return (mw->rkey & ~(uint32_t)UINT8_MAX) | (uint8_t)tag;
 }

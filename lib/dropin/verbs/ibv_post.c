@@ -10,22 +10,21 @@
 
 static int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct ibv_send_wr **bad)
 {
-	const bool is_datagram = ibv->qp_type == IBV_QPT_UD;
 	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
-	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
 	struct ibv_send_wr *wr = list;
-	struct rnic_send_wr native;
+	struct rnic_send_wqe wqe;
 	int error = rnic_send_begin(qp);
 
 	if (error == 0) {
 		for (; wr != NULL; wr = wr->next) {
-			error = rnic_verbs_send_wr(wr, is_datagram, elements, &native);
+			error = rnic_verbs_send_wqe(wr, qp->type, &wqe);
 			if (error == 0)
-				error = rnic_send_append(qp, &native);
+				error = rnic_send_append(qp, &wqe, rnic_verbs_sges(wr->sg_list),
+							 (uint32_t)wr->num_sge);
 			if (error != 0)
 				break;
 			if (wr->opcode == IBV_WR_BIND_MW)
-				wr->bind_mw.mw->rkey = native.rkey;
+				wr->bind_mw.mw->rkey = wqe.rkey;
 		}
 		rnic_send_end(qp);
 	}
@@ -37,15 +36,14 @@ static int verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *list, struct 
 static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **bad)
 {
-	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
-	struct rnic_recv_wr native;
 	int error = rnic_recv_begin(qp, srq);
 
 	if (error == 0) {
+		struct rnic_work_queue *queue = rnic_recv_queue(qp, srq);
+
 		for (; wr != NULL; wr = wr->next) {
-			error = rnic_verbs_recv_wr(wr, elements, &native);
-			if (error == 0)
-				error = rnic_recv_append(rnic_recv_queue(qp, srq), &native);
+			error = rnic_recv_append(queue, wr->wr_id, rnic_verbs_sges(wr->sg_list),
+						 (uint32_t)wr->num_sge);
 			if (error != 0)
 				break;
 		}

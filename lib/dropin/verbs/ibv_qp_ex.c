@@ -9,6 +9,7 @@
  * holds the queue pair's mutex from start to the end.
  */
 #include "lib/client/native/rnic_post.h"
+#include "lib/client/native/queues/wqe_operands.h"
 #include "lib/dropin/verbs/ibv_objects.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 #include "proto/base/bits.h"
@@ -20,8 +21,9 @@
 #include <string.h>
 
 struct rnic_verbs_send_batch {
-	struct rnic_send_wr request; /* what is put together, if is_open */
-	struct rnic_sge elements[RNIC_VERBS_SGE_MAX];
+	struct rnic_send_wqe request; /* what is put together, if is_open */
+	struct rnic_sge elements[RNIC_SGE_COUNT_MAX];
+	uint32_t element_count;
 	bool is_open;
 	bool holds_queue;
 	int error; /* negative errno */
@@ -78,26 +80,27 @@ static void batch_close_request(struct rnic_verbs_qp *qp)
 	batch->is_open = false;
 	if (batch->error != 0)
 		return;
-	error = rnic_send_append(qp->native, &batch->request);
+	error = rnic_send_append(qp->native, &batch->request, batch->elements,
+				 batch->element_count);
 	if (error != 0)
 		batch_fail(batch, error);
 	else if (batch->window != NULL)
 		batch_note_window(batch, batch->window);
 }
 
-static struct rnic_send_wr *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_wr_opcode opcode)
+static struct rnic_send_wqe *batch_open_request(struct ibv_qp_ex *ibv, enum rnic_wr_opcode opcode)
 {
 	const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
 	struct rnic_verbs_qp *qp = verbs_qp_ex_from_ex(ibv);
 	struct rnic_verbs_send_batch *batch = qp->batch;
 
 	batch_close_request(qp);
-	batch->request = (struct rnic_send_wr){
+	batch->request = (struct rnic_send_wqe){
 		.wr_id = ibv->wr_id,
-		.sge_list = batch->elements,
 		.opcode = (uint8_t)opcode,
 		.flags = (uint8_t)(ibv->wr_flags & known),
 	};
+	batch->element_count = 0;
 	batch->is_open = true;
 	batch->window = NULL;
 	return &batch->request;
@@ -145,12 +148,6 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 
 /* ---- the operations ---- */
 
-static void set_remote(struct rnic_send_wr *request, uint32_t rkey, uint64_t address)
-{
-	request->rkey = rkey;
-	request->remote_address = address;
-}
-
 static void wr_send(struct ibv_qp_ex *qp)
 {
 	batch_open_request(qp, RNIC_WR_SEND);
@@ -175,51 +172,53 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
-	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_BIND_MW);
+	struct rnic_send_wqe *request = batch_open_request(qp, RNIC_WR_BIND_MW);
+	int error;
 
 	if (mw->type != IBV_MW_TYPE_2) {
 		batch_fail(batch, -EINVAL);
 		return;
 	}
-	rnic_verbs_bind(mw, rkey, info, request);
+	error = rnic_verbs_bind(mw, rkey, info, request);
+	if (error != 0)
+		batch_fail(batch, error);
 	batch->window = rnic_verbs_mw(mw);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
 {
-	set_remote(batch_open_request(qp, RNIC_WR_RDMA_READ), rkey, address);
+	rnic_wqe_set_remote(batch_open_request(qp, RNIC_WR_RDMA_READ), address, rkey);
 }
 
 static void wr_rdma_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address)
 {
-	set_remote(batch_open_request(qp, RNIC_WR_RDMA_WRITE), rkey, address);
+	rnic_wqe_set_remote(batch_open_request(qp, RNIC_WR_RDMA_WRITE), address, rkey);
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address,
 			      __be32 immediate)
 {
-	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_RDMA_WRITE_WITH_IMM);
+	struct rnic_send_wqe *request = batch_open_request(qp, RNIC_WR_RDMA_WRITE_WITH_IMM);
 
-	set_remote(request, rkey, address);
+	rnic_wqe_set_remote(request, address, rkey);
 	request->immediate = ntohl(immediate);
 }
 
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address,
 			      uint64_t compare, uint64_t swap)
 {
-	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_ATOMIC_COMPARE_SWAP);
+	struct rnic_send_wqe *request = batch_open_request(qp, RNIC_WR_ATOMIC_COMPARE_SWAP);
 
-	set_remote(request, rkey, address);
-	request->atomic.compare = compare;
-	request->atomic.swap_or_add = swap;
+	rnic_wqe_set_remote(request, address, rkey);
+	rnic_wqe_set_atomic(request, compare, swap);
 }
 
 static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, uint64_t add)
 {
-	struct rnic_send_wr *request = batch_open_request(qp, RNIC_WR_ATOMIC_FETCH_ADD);
+	struct rnic_send_wqe *request = batch_open_request(qp, RNIC_WR_ATOMIC_FETCH_ADD);
 
-	set_remote(request, rkey, address);
-	request->atomic.swap_or_add = add;
+	rnic_wqe_set_remote(request, address, rkey);
+	rnic_wqe_set_atomic(request, 0, add);
 }
 
 /*
@@ -236,16 +235,13 @@ static void wr_not_served(struct ibv_qp_ex *qp)
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn,
 			   uint32_t remote_qkey)
 {
-	struct rnic_send_wr *request = &verbs_qp_ex_from_ex(qp)->batch->request;
-
-	request->datagram.ah = rnic_verbs_ah(ah)->native;
-	request->datagram.remote_qpn = remote_qpn;
-	request->datagram.remote_qkey = remote_qkey;
+	rnic_wqe_set_datagram(&verbs_qp_ex_from_ex(qp)->batch->request, rnic_verbs_ah(ah)->native,
+			      remote_qpn, remote_qkey);
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
 {
-	verbs_qp_ex_from_ex(qp)->batch->request.srqn = remote_srqn;
+	rnic_wqe_set_srq(&verbs_qp_ex_from_ex(qp)->batch->request, remote_srqn);
 }
 
 static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, uint32_t length)
@@ -253,20 +249,20 @@ static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, ui
 	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 
 	batch->elements[0] = (struct rnic_sge){.address = address, .length = length, .lkey = lkey};
-	batch->request.sge_count = 1;
+	batch->element_count = 1;
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
 {
 	struct rnic_verbs_send_batch *batch = verbs_qp_ex_from_ex(qp)->batch;
 
-	if (count > RNIC_VERBS_SGE_MAX) {
+	if (count > RNIC_SGE_COUNT_MAX) {
 		batch_fail(batch, -EINVAL);
 		return;
 	}
 	if (count > 0)
 		memcpy(batch->elements, list, count * sizeof(*list));
-	batch->request.sge_count = (uint32_t)count;
+	batch->element_count = (uint32_t)count;
 }
 
 /* The caller may reuse the data at once, so this call copies it, and not the end of the request. */
@@ -289,7 +285,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t count,
 		.address = (uintptr_t)batch->inline_bytes,
 		.length = bytes,
 	};
-	batch->request.sge_count = 1;
+	batch->element_count = 1;
 	batch->request.flags |= RNIC_SEND_INLINE;
 }
 
@@ -305,7 +301,7 @@ static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addres
 {
 	uint64_t copy;
 
-	set_remote(batch_open_request(qp, RNIC_WR_ATOMIC_WRITE), rkey, address);
+	rnic_wqe_set_remote(batch_open_request(qp, RNIC_WR_ATOMIC_WRITE), address, rkey);
 	memcpy(&copy, word, sizeof(copy));
 	wr_set_inline_data(qp, &copy, sizeof(copy));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/dropin/verbs/ibv_translate.h"
 
-#include "lib/client/native/rnic_post.h"
+#include "lib/client/native/queues/wqe_operands.h"
 #include "proto/base/link_rate.h"
 #include "proto/base/operation.h"
 
@@ -370,114 +370,86 @@ void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_att
 	rnic_verbs_ah_attr(&from->alternate_path, &to->alt_ah_attr);
 }
 
-static int copy_elements(const struct ibv_sge *from, int count, struct rnic_sge *to)
-{
-	if (count < 0 || count > RNIC_VERBS_SGE_MAX)
-		return -EINVAL;
-	if (count > 0)
-		memcpy(to, from, (size_t)count * sizeof(*to));
-	return 0;
-}
-
 uint8_t rnic_verbs_send_flags(unsigned flags)
 {
 	return (uint8_t)(flags & (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
 				  IBV_SEND_INLINE));
 }
 
-void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
-		     struct rnic_send_wr *to)
+int rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
+		    struct rnic_send_wqe *to)
 {
+	const struct rnic_mr *mr = info->mr == NULL ? NULL : rnic_verbs_mr(info->mr)->native;
+
 	to->remote_address = info->addr;
-	to->rkey = rnic_mw_key(rnic_verbs_mw(mw)->native, rkey);
-	to->bind.mw = rnic_verbs_mw(mw)->native;
-	to->bind.mr = info->mr == NULL ? NULL : rnic_verbs_mr(info->mr)->native;
-	to->bind.length = info->length;
-	to->bind.access = info->mw_access_flags;
+	return rnic_wqe_set_bind(to, rnic_verbs_mw(mw)->native, rkey, mr, info->length,
+				 info->mw_access_flags);
+}
+
+static int set_bind(const struct ibv_send_wr *from, struct rnic_send_wqe *to)
+{
+	struct ibv_mw *mw = from->bind_mw.mw;
+
+	if (mw == NULL || mw->type != IBV_MW_TYPE_2)
+		return -EINVAL;
+	return rnic_verbs_bind(mw, from->bind_mw.rkey, &from->bind_mw.bind_info, to);
 }
 
 /* The parts of a request that only some opcodes have, and that share their place. */
-static void set_operands(const struct ibv_send_wr *from, uint8_t operands, bool is_datagram,
-			 struct rnic_send_wr *to)
+static int set_operands(const struct ibv_send_wr *from, enum rnic_wr_operands operands,
+			enum rnic_qp_type type, struct rnic_send_wqe *to)
 {
 	const struct ibv_ah *ah = from->wr.ud.ah;
+	int error = 0;
 
-	/* What a datagram cannot be has no address handle: the request uses the union otherwise. */
-	if (is_datagram && operands == RNIC_WR_OPERANDS_NONE) {
-		to->datagram.ah = ah == NULL ? NULL : rnic_verbs_ah(ah)->native;
-		to->datagram.remote_qpn = from->wr.ud.remote_qpn;
-		to->datagram.remote_qkey = from->wr.ud.remote_qkey;
-		return;
-	}
-	switch ((enum rnic_wr_operands)operands) {
+	switch (operands) {
+	case RNIC_WR_OPERANDS_NONE:
+		if (type == RNIC_QP_TYPE_UD)
+			rnic_wqe_set_datagram(to, ah == NULL ? NULL : rnic_verbs_ah(ah)->native,
+					      from->wr.ud.remote_qpn, from->wr.ud.remote_qkey);
+		break;
 	case RNIC_WR_OPERANDS_REMOTE:
-		to->remote_address = from->wr.rdma.remote_addr;
-		to->rkey = from->wr.rdma.rkey;
+		rnic_wqe_set_remote(to, from->wr.rdma.remote_addr, from->wr.rdma.rkey);
 		break;
 	case RNIC_WR_OPERANDS_SWAP:
-		to->remote_address = from->wr.atomic.remote_addr;
-		to->rkey = from->wr.atomic.rkey;
-		to->atomic.compare = from->wr.atomic.compare_add;
-		to->atomic.swap_or_add = from->wr.atomic.swap;
+		rnic_wqe_set_remote(to, from->wr.atomic.remote_addr, from->wr.atomic.rkey);
+		rnic_wqe_set_atomic(to, from->wr.atomic.compare_add, from->wr.atomic.swap);
 		break;
 	case RNIC_WR_OPERANDS_ADD:
-		to->remote_address = from->wr.atomic.remote_addr;
-		to->rkey = from->wr.atomic.rkey;
-		to->atomic.swap_or_add = from->wr.atomic.compare_add;
+		rnic_wqe_set_remote(to, from->wr.atomic.remote_addr, from->wr.atomic.rkey);
+		rnic_wqe_set_atomic(to, 0, from->wr.atomic.compare_add);
 		break;
 	case RNIC_WR_OPERANDS_BIND:
-		rnic_verbs_bind(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info, to);
+		error = set_bind(from, to);
 		break;
-	case RNIC_WR_OPERANDS_FLUSH:
-	case RNIC_WR_OPERANDS_NONE:
+	case RNIC_WR_OPERANDS_FLUSH: /* struct ibv_send_wr has no place for what it needs */
+		error = -EOPNOTSUPP;
 		break;
 	}
+	if (type == RNIC_QP_TYPE_XRC_INITIATOR)
+		rnic_wqe_set_srq(to, from->qp_type.xrc.remote_srqn);
+	return error;
 }
 
-int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,
-		       struct rnic_send_wr *to)
+int rnic_verbs_send_wqe(const struct ibv_send_wr *from, enum rnic_qp_type type,
+			struct rnic_send_wqe *to)
 {
 	const struct rnic_wr_operation *operation;
-	int error = copy_elements(from->sg_list, from->num_sge, list);
 
-	if (error != 0)
-		return error;
 	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT)
 		return -EOPNOTSUPP;
 	operation = rnic_wr_operation((uint8_t)from->opcode);
-	/* struct ibv_send_wr has no place for what a FLUSH needs. */
-	if (operation->operands == RNIC_WR_OPERANDS_FLUSH)
-		return -EOPNOTSUPP;
-	if (operation->operands == RNIC_WR_OPERANDS_BIND &&
-	    (from->bind_mw.mw == NULL || from->bind_mw.mw->type != IBV_MW_TYPE_2))
-		return -EINVAL;
-	*to = (struct rnic_send_wr){
+	*to = (struct rnic_send_wqe){
 		.wr_id = from->wr_id,
-		.sge_list = list,
-		.sge_count = (uint32_t)from->num_sge,
 		.opcode = (uint8_t)from->opcode,
 		.flags = rnic_verbs_send_flags(from->send_flags),
 		.immediate = operation->immediate == RNIC_WR_IMMEDIATE_KEY ? from->invalidate_rkey
 									   : ntohl(from->imm_data),
 	};
-	to->srqn = from->qp_type.xrc.remote_srqn;
-	set_operands(from, operation->operands, is_datagram, to);
-	return 0;
-}
-
-int rnic_verbs_recv_wr(const struct ibv_recv_wr *from, struct rnic_sge *list,
-		       struct rnic_recv_wr *to)
-{
-	int error = copy_elements(from->sg_list, from->num_sge, list);
-
-	if (error != 0)
-		return error;
-	*to = (struct rnic_recv_wr){
-		.wr_id = from->wr_id,
-		.sge_list = list,
-		.sge_count = (uint32_t)from->num_sge,
-	};
-	return 0;
+	/* The device refuses the others, whatever their operands; no FLUSH comes so far. */
+	if (!rnic_wr_is_of_type(operation, type))
+		return operation->operands == RNIC_WR_OPERANDS_FLUSH ? -EOPNOTSUPP : 0;
+	return set_operands(from, (enum rnic_wr_operands)operation->operands, type, to);
 }
 
 void rnic_verbs_wc(const struct rnic_completion *from, struct ibv_wc *to)

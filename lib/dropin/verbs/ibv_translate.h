@@ -7,6 +7,7 @@
 #define LIB_DROPIN_VERBS_IBV_TRANSLATE_H
 
 #include "lib/dropin/verbs/ibv_objects.h"
+#include "proto/shm/wqe.h"
 
 /* Negative errno to what verbs return: the errno itself, also left in `errno`. 0 stays 0. */
 int rnic_verbs_errno(int error);
@@ -37,21 +38,27 @@ void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_att
 /* The flags that the device knows; the rest ask for nothing on RoCE. */
 uint8_t rnic_verbs_send_flags(unsigned flags);
 
-/* The part of a BIND_MW request that says what is bound, and the window's new key. */
-void rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
-		     struct rnic_send_wr *to);
+/*
+ * The operands of a BIND_MW, and the window's new key in to->rkey. -EINVAL: no window, or bytes of
+ * no region.
+ */
+int rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info,
+		    struct rnic_send_wqe *to);
 
 /*
- * Elements and everything else of a request but `next`. `list` has room for RNIC_VERBS_SGE_MAX
- * elements and must live as long as `to` is used. `is_datagram`: it is for a UD queue pair.
- * -EINVAL: more elements than that, or a bind of a window that is not of type 2. -EOPNOTSUPP: no
+ * Everything of a request but its payload, for rnic_send_append() of a queue pair of `type`.
+ * -EINVAL: a bind of a window that is not of type 2, or as of rnic_verbs_bind(). -EOPNOTSUPP: no
  * such opcode.
  */
-#define RNIC_VERBS_SGE_MAX 32
-int rnic_verbs_send_wr(const struct ibv_send_wr *from, bool is_datagram, struct rnic_sge *list,
-		       struct rnic_send_wr *to);
-int rnic_verbs_recv_wr(const struct ibv_recv_wr *from, struct rnic_sge *list,
-		       struct rnic_recv_wr *to);
+int rnic_verbs_send_wqe(const struct ibv_send_wr *from, enum rnic_qp_type type,
+			struct rnic_send_wqe *to);
+
+/* The layouts are the same. The program has written `list` before its call came here, so that no
+ * compiler sees both types of one element. */
+static inline const struct rnic_sge *rnic_verbs_sges(const struct ibv_sge *list)
+{
+	return (const struct rnic_sge *)(const void *)list;
+}
 
 void rnic_verbs_wc(const struct rnic_completion *from, struct ibv_wc *to);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory windows, whose verbs are inline and come here through the context. */
+#include "lib/client/native/rnic_post.h"
 #include "lib/dropin/verbs/ibv_handle_check.h"
 #include "lib/dropin/verbs/ibv_translate.h"
 
@@ -47,20 +48,24 @@ static int dealloc_mw(struct ibv_mw *ibv)
  * A window of type 1, which ibv_bind_mw() has checked: this library chooses the key, which is good
  * at once.
  */
-static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static int bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	const struct rnic_send_wr *bad;
-	struct rnic_send_wr wr = {
+	struct rnic_qp *qp = rnic_verbs_qp(ibv)->native;
+	struct rnic_send_wqe wqe = {
 		.wr_id = bind->wr_id,
 		.opcode = RNIC_WR_BIND_MW,
 		.flags = rnic_verbs_send_flags(bind->send_flags),
 	};
-	int error;
+	int error = rnic_send_begin(qp);
 
-	rnic_verbs_bind(mw, ibv_inc_rkey(mw->rkey), &bind->bind_info, &wr);
-	error = rnic_post_send(rnic_verbs_qp(qp)->native, &wr, &bad);
+	if (error != 0)
+		return rnic_verbs_errno(error);
+	error = rnic_verbs_bind(mw, ibv_inc_rkey(mw->rkey), &bind->bind_info, &wqe);
 	if (error == 0)
-		mw->rkey = wr.rkey;
+		error = rnic_send_append(qp, &wqe, NULL, 0);
+	rnic_send_end(qp);
+	if (error == 0)
+		mw->rkey = wqe.rkey;
 	return rnic_verbs_errno(error);
 }
 

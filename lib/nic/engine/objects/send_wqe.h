@@ -15,19 +15,11 @@ struct send_wqe {
 	uint64_t wr_id;
 	uint64_t remote_address;
 	union {
-		struct { /* atomics */
-			uint64_t compare;
-			uint64_t swap_or_add;
-		};
-		struct { /* BIND_MW: remote_address, rkey (the new one) and immediate (the
-			    region's lkey) are the others */
-			uint64_t length;
-			uint32_t access; /* enum rnic_access */
-		} bind;
-		struct {
-			uint32_t length;
-			uint32_t type; /* enum rnic_flush_type */
-		} flush;
+		struct rnic_atomic_operands atomic;
+		/* The others are remote_address, rkey (the new one) and immediate (the region's
+		 * lkey). */
+		struct rnic_bind_operands bind;
+		struct rnic_flush_operands flush;
 		struct {
 			const struct ah *ah; /* good until it is pushed; NULL: there is none */
 			uint32_t remote_qpn;

@@ -281,8 +281,8 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 		packet->atomic = (struct rnic_atomic_header){
 			.address = wqe->remote_address,
 			.rkey = wqe->rkey,
-			.swap_or_add = wqe->swap_or_add,
-			.compare = wqe->compare,
+			.swap_or_add = wqe->atomic.swap_or_add,
+			.compare = wqe->atomic.compare,
 		};
 	if (packet->row->headers & RNIC_HEADER_XRCETH)
 		packet->xrc_srqn = wqe->srqn;

@@ -61,8 +61,8 @@ static void test_fields_are_carried_over(void **state)
 	assert_int_equal(wqe.immediate, 5);
 	assert_int_equal(wqe.remote_address, 6);
 	assert_int_equal(wqe.rkey, 7);
-	assert_int_equal(wqe.compare, 8);
-	assert_int_equal(wqe.swap_or_add, 9);
+	assert_int_equal(wqe.atomic.compare, 8);
+	assert_int_equal(wqe.atomic.swap_or_add, 9);
 }
 
 static void test_xrc_has_room_for_its_srq(void **state)

@@ -162,8 +162,8 @@ static void test_atomics(void **state)
 	const struct rnic_packet *packet = &fixture->sent.packet;
 
 	(void)state;
-	wqe.compare = 11;
-	wqe.swap_or_add = 22;
+	wqe.atomic.compare = 11;
+	wqe.atomic.swap_or_add = 22;
 	fixture_post(fixture, &wqe, &sge);
 	wqe.opcode = RNIC_WR_ATOMIC_FETCH_ADD;
 	fixture_post(fixture, &wqe, &sge);
