@@ -8,7 +8,7 @@
 
 #include "daemon/device/device_state.h"
 #include "daemon/device/queues/cqe_delivery.h"
-#include "daemon/device/queues/qp_trouble.h"
+#include "daemon/device/queues/session_queues.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/requests/connection_teardown.h"
 #include "daemon/device/requests/device_connection.h"

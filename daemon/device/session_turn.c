@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/session_turn.h"
-#include "daemon/device/queues/queue_limits.h"
 
 #include "daemon/device/queues/cqe_delivery.h"
 #include "daemon/device/queues/doorbell.h"

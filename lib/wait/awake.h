@@ -49,7 +49,7 @@
 
 enum awake_step {
 	AWAKE_TURN,  /* look again at once */
-	AWAKE_YIELD, /* let other threads of the core run (yield.h), then look again */
+	AWAKE_YIELD, /* let other threads of the core run (clock.h), then look again */
 	AWAKE_SLEEP, /* sleep until something comes, or until the deadline */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/wait/clock.h"
 
+#include <sched.h>
 #include <time.h>
 
 static uint64_t clock_read_ns(clockid_t clock)
@@ -19,4 +20,14 @@ uint64_t clock_now_ns(void)
 uint64_t clock_thread_ns(void)
 {
 	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t yield_and_note(struct awake *awake, uint64_t began_ns)
+{
+	uint64_t ended_ns;
+
+	sched_yield();
+	ended_ns = clock_now_ns();
+	awake_note_yield(awake, began_ns, ended_ns);
+	return ended_ns;
 }

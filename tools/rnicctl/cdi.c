@@ -5,7 +5,7 @@
  * folder of the socket and the libraries of this installation, and no device node. The daemon must
  * run: only an answer tells rnicd's socket from another.
  */
-#include "tools/rnicctl/cdi.h"
+#include "tools/rnicctl/rnicctl.h"
 
 #include "tools/rnicctl/cdi_folder.h"
 #include "tools/rnicctl/daemon_reach.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/metrics.h"
+#include "tools/rnicctl/rnicctl.h"
 
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/metric_printer.h"

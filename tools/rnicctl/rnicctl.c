@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
-#include "tools/rnicctl/cdi.h"
-#include "tools/rnicctl/metrics.h"
-#include "tools/rnicctl/show.h"
+#include "tools/rnicctl/rnicctl.h"
 
 #include <argp.h>
 #include <stdio.h>

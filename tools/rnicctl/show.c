@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/show.h"
+#include "tools/rnicctl/rnicctl.h"
 
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/row_kinds.h"

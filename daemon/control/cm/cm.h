@@ -23,6 +23,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The bounds of the connection manager's tables. */
+enum cm_limit {
+	LIMIT_CM_CONNECTIONS = 65536,
+	LIMIT_CM_BINDINGS = 65536,
+	LIMIT_CM_REPLIES = 256,	       /* replies without a connection that wait to be sent */
+	LIMIT_CM_PENDING_LISTENS = 64, /* requests that wait for a listener */
+};
+
 struct cm;
 struct cm_binding;
 struct cm_connection;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/cm/pending_listen.h"
 
-#include "daemon/control/cm/cm_limits.h"
+#include "daemon/control/cm/cm.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/cm/reply.h"
 
-#include "daemon/control/cm/cm_limits.h"
+#include "daemon/control/cm/cm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/control_limits.h"
 #include "daemon/control/cm/cm.h"
-#include "daemon/control/cm/cm_limits.h"
 #include "daemon/control/cm_ids/cm_sink.h"
 #include "daemon/control/server/client_teardown.h"
 #include "daemon/control/server/control_counters.h"

@@ -4,7 +4,6 @@
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/cm_ids/ctl_cm_handlers.h"
-#include "daemon/control/server/ctl_handlers.h"
 #include "daemon/control/server/ctl_server.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/shared/served_peer/ctl_call.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/control/server/ctl_handlers.h"
+#include "daemon/control/server/ctl_dispatch.h"
 
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"

@@ -3,7 +3,6 @@
 #include "daemon/device/host_program/direct_turn.h"
 
 #include "lib/wait/clock.h"
-#include "lib/wait/yield.h"
 #include "proto/base/bits.h"
 
 #include <errno.h>

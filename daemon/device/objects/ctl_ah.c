@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/objects/object_requests.h"
 
-#include "daemon/device/objects/object_limits.h"
 #include "daemon/device/objects/session_objects.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/device/objects/object_limits.h"
 #include "daemon/device/objects/object_requests.h"
 
 #include "daemon/device/objects/ctl_region.h"

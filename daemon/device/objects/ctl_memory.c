@@ -6,7 +6,7 @@
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
 #include "lib/nic/engine/objects/placement.h"
-#include "lib/nic/mem/null_memory.h"
+#include "lib/nic/mem/client_memory.h"
 #include "proto/base/checked.h"
 
 #include <errno.h>

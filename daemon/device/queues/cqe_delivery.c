@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/queues/cqe_delivery.h"
 
-#include "daemon/device/queues/queue_limits.h"
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"

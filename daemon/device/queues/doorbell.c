@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/queues/doorbell.h"
-#include "daemon/device/queues/queue_limits.h"
 
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/queues/wqe_fetch.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/device/queues/qp_trouble.h"
 
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/session/session.h"

@@ -18,6 +18,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How much work a turn does for clients' queues, and how long queues and clients wait. */
+enum {
+	LIMIT_TURN_QUEUES = 256,       /* send queues visited in a turn */
+	LIMIT_TURN_QUEUE_ENTRIES = 64, /* send WQEs taken from each in a turn */
+	LIMIT_TURN_LOST_SLOTS = 256,   /* of a client's QPs, looked at when doorbells were lost */
+	LIMIT_TURN_FLUSHES = 16384,    /* receive WQEs flushed in a turn, for all clients */
+
+	/* After this time without a doorbell the turns skip a client: its next doorbell wakes the
+	 * daemon. */
+	LIMIT_DOORBELL_IDLE_NS = 10000000,
+
+	/*
+	 * An empty CQ goes back to slot 0 only after its first slots, which lie on one page. From
+	 * there on the daemon looks at each multiple of the second number whether the CQ is empty.
+	 */
+	LIMIT_CQ_FIRST_SLOTS = 96,
+	LIMIT_CQ_LOOK_SLOTS = 16,
+
+	/* How long a busy loop lets completions wait for a client that sleeps in a poll: a wake-up
+	 * for each completion would take the time that the traffic needs. */
+	LIMIT_POLL_WAKE_NS = 100000,
+};
+
 struct qp;
 struct session;
 struct session_pd;
@@ -136,5 +159,11 @@ struct session_ah {
 	struct ah ah;
 	struct rnic_handle handle;
 };
+
+/*
+ * The callback engine_sink.trouble, which describes the failure of a queue pair in words for the
+ * host's list of troubles. `context` is the session_set. In qp_trouble.c.
+ */
+void qp_trouble_note(void *context, const struct qp *qp);
 
 #endif

@@ -4,7 +4,6 @@
 #include "lib/nic/base/probe.h"
 #include "lib/wait/clock.h"
 #include "lib/wait/wake_timer.h"
-#include "lib/wait/yield.h"
 
 #include <ev.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "lib/client/native/rnic_wait.h"
 
 #include "lib/wait/clock.h"
-#include "lib/wait/yield.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
  * opens by name has its own entry: scandir() as well as opendir().
  */
 #include "lib/dropin/view/view_next.h"
-#include "lib/dropin/view/view_redirect.h"
+#include "lib/dropin/view/view_path.h"
 
 #include <dirent.h>
 #include <fcntl.h>

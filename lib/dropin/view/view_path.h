@@ -31,4 +31,23 @@ bool rnic_view_map_there(const char *tree, const char *path, char mapped[RNIC_VI
 /* Writes `directory`/`relative`; false when that is too long. */
 bool rnic_view_join(const char *directory, const char *relative, char joined[RNIC_VIEW_PATH_BYTES]);
 
+/*
+ * Turns a path of a program into the path to use: its copy in the view, or itself. Relative paths
+ * are relative to `directory_fd`, AT_FDCWD included. Returns `path`, which may be NULL, or `buffer`
+ * with the path of the copy below $RNIC_VIEW, or $RNIC_SOCKET.view. Keeps errno. A path without the
+ * view's mark, and so nearly every path, costs one search through it.
+ */
+const char *rnic_view_redirect(int directory_fd, const char *path,
+			       char buffer[RNIC_VIEW_PATH_BYTES]);
+
+/*
+ * Says why tools that send management datagrams themselves (perfquery, smpquery, ibping) find no
+ * device: what they print names a kernel module, which would not help.
+ *
+ * Writes one line to standard error, once in a process, when `path` is the file that libibumad
+ * reads before it opens a port. ibstat, which opens none, does not read it. Writes nothing when
+ * descriptor 2 is another file than at the start of the program. Keeps errno.
+ */
+void rnic_view_explain_umad(const char *path);
+
 #endif

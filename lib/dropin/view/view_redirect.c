@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/dropin/view/view_redirect.h"
+#include "lib/dropin/view/view_path.h"
 
 #include "lib/client/native/disable.h"
-#include "lib/dropin/view/view_umad.h"
 #include "proto/base/path_view.h"
 
 #include <errno.h>

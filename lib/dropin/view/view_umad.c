@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/dropin/view/view_umad.h"
+#include "lib/dropin/view/view_path.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -53,4 +53,10 @@ struct client_region {
 	bool direct; /* an access is a memcpy: batching it gains nothing */
 };
 
+/*
+ * Memory that is not there: reads give zeros, and writes are lost. Every offset exists, so the
+ * memory stands for all addresses at once.
+ */
+void null_region_init(struct client_region *region);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/nic/mem/null_memory.h"
+#include "lib/nic/mem/client_memory.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/daemon/control/cm/cm_fixture.h"
 
-#include "daemon/control/cm/cm_limits.h"
+#include "daemon/control/cm/cm.h"
 
 #define WAIT_NS (100 * MS)
 

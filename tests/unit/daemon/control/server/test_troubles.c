@@ -4,7 +4,6 @@
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
 #include "daemon/control/cm_ids/cm_identifier.h"
-#include "daemon/device/queues/qp_trouble.h"
 #include "daemon/device/queues/session_queues.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/verbs/qp.h"

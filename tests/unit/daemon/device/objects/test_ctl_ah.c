@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Destroying an address handle that many datagrams name takes many turns, and the answer waits. */
-#include "daemon/device/objects/object_limits.h"
 #include "daemon/device/objects/object_requests.h"
+#include "daemon/device/objects/session_objects.h"
 #include "lib/nic/engine/engine_limits.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/device/objects/object_limits.h"
+#include "daemon/device/objects/session_objects.h"
 #include "daemon/device/queues/cqe_delivery.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
 #include "daemon/device/objects/object_requests.h"
-#include "daemon/device/queues/queue_limits.h"
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"

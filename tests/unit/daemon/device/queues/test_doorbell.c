@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/queues/doorbell.h"
-#include "daemon/device/queues/queue_limits.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
 

@@ -11,7 +11,6 @@
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
 #include "daemon/device/objects/object_requests.h"
-#include "daemon/device/queues/queue_limits.h"
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/session_turn.h"
 #include "daemon/shared/quota/client_limits.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/device/queues/queue_limits.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/shared/quota/client_limits.h"
 #include "lib/nic/engine/engine_limits.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/dropin/view/view_redirect.h"
+#include "lib/dropin/view/view_path.h"
 #include "tests/unit/unit_test.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * chance. Each case is a process of its own, this program again, which begins with a pipe as its
  * standard error.
  */
-#include "lib/dropin/view/view_umad.h"
+#include "lib/dropin/view/view_path.h"
 
 #include "tests/unit/unit_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/nic/mem/null_memory.h"
+#include "lib/nic/mem/client_memory.h"
 #include "tests/unit/unit_test.h"
 
 static void reads_are_zero_and_writes_are_gone(void **state)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The subcommands of rnicctl. argv[0] is the subcommand's name. Each returns the exit status. */
+#ifndef TOOLS_RNICCTL_RNICCTL_H
+#define TOOLS_RNICCTL_RNICCTL_H
+
+int cdi_main(int argc, char **argv);
+int metrics_main(int argc, char **argv);
+int show_main(int argc, char **argv);
+
+#endif
