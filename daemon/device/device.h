@@ -129,8 +129,8 @@ void device_note_sleep(struct device *device);
 void device_withdraw_sleep(struct device *device);
 
 /*
- * Sends what waits for company. So do requests, the end of a client, device_prepare_sleep()
- * and device_close().
+ * Sends acknowledgements that wait for later packets. So do requests, the end of a client,
+ * device_prepare_sleep() and device_close().
  */
 void device_end_waits(struct device *device);
 

@@ -48,7 +48,7 @@ struct refusal {
 static const struct refusal refusals[] = {
 	{RNIC_CM_REJECT_NO_QP, "the peer has no queue pair left"},
 	{RNIC_CM_REJECT_NO_RESOURCES, "the peer has no room left"},
-	{RNIC_CM_REJECT_TIMEOUT, "the peer has waited in vain for our message"},
+	{RNIC_CM_REJECT_TIMEOUT, "our message did not reach the peer in time"},
 	{RNIC_CM_REJECT_UNSUPPORTED, "the peer does not understand the request"},
 	{RNIC_CM_REJECT_INVALID_COMM_ID, "the peer does not know this connection"},
 	{RNIC_CM_REJECT_INVALID_SERVICE_ID, "nobody listens at that port of the peer"},

@@ -57,7 +57,8 @@ void cm_channel_withdraw(struct client_cm_channel *channel, struct cm_waiting_ev
 
 /*
  * Sends what waits, up to the last one of a run. A client that has shut its end
- * gets nothing. Negative errno: the kernel has no room for an event, and the rest waits in vain.
+ * gets nothing. Negative errno: the kernel has no room for an event, and the program would wait for
+ * ever.
  */
 int cm_channel_send(struct client_cm_channel *channel);
 

@@ -128,7 +128,8 @@ void cm_identifier_note_failure(struct client_cm_id *id, enum rnic_cm_event_type
 
 /*
  * Tells the client about an event that did not come from a connection. `group` is NULL except for
- * multicast events. A client without memory for the event is broken, because it would wait in vain.
+ * multicast events. A client without memory for the event is broken, because it would wait for
+ * ever.
  */
 void cm_identifier_report(struct client_cm_id *id, enum rnic_cm_event_type type, int status,
 			  const struct cm_address *group);

@@ -54,8 +54,9 @@ uint64_t request_connection_begin_call(const struct request_connection *connecti
 void request_connection_end_call(struct request_connection *connection, uint64_t began_ns);
 
 /*
- * Serves one request: a client waits for most replies before its next request, and to look for a
- * second one in vain is a system call. Returns whether the request ended at or after `end_ns`.
+ * Serves one request: a client waits for most replies before its next request, and a
+ * poll that finds no second one is a system call. Returns whether the request ended at or after
+ * `end_ns`.
  */
 bool request_connection_serve(struct request_connection *connection, uint64_t end_ns);
 

@@ -269,7 +269,7 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	struct rnic_ctl_cm_event told;
 	struct rnic_cm_event taken;
-	int error = ask_for_more(channel); /* once more, if it was in vain */
+	int error = ask_for_more(channel); /* once more, if nothing came */
 
 	if (error == 0)
 		error = receive_next(channel, &told);

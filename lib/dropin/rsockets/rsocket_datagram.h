@@ -43,7 +43,7 @@ struct rnic_rsocket_parcel {
 struct rnic_rsocket_datagram {
 	struct rnic_rsocket rs; /* its fd is the UDP socket */
 	bool is_bound;
-	bool has_news;			   /* that no bell was rung for yet */
+	bool has_news;			   /* that no sleeper was woken for yet */
 	struct sockaddr_storage connected; /* AF_UNSPEC: to nobody */
 	struct rnic_rsocket_peer *peers;   /* the peer used last comes first */
 	uint32_t peer_count;

@@ -8,8 +8,9 @@
  * returned.
  *
  * `lock` guards an rsocket's state. A thread that waits sleeps in poll() without the lock, on the
- * descriptors that the kind watches and on a bell of its own. A thread that takes in news under the
- * lock rings the bells of the others, because the descriptors tell of the news once only.
+ * descriptors that the kind watches and on an eventfd of its own. A thread that takes in
+ * news under the lock wakes the others by these, because the descriptors tell of the news once
+ * only.
  *
  * All functions but those of <rdma/rsocket.h> return 0 or a negative errno.
  */
@@ -90,7 +91,7 @@ struct rnic_rsocket_options {
 
 struct rnic_rsocket_sleeper {
 	struct rnic_rsocket_sleeper *next;
-	int bell;
+	int wake_fd;
 };
 
 struct rnic_rsocket {
@@ -193,7 +194,7 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t count,
 		      int64_t deadline_ns);
 
-/* Under the lock: enters and leaves the list of sleepers whose bells ring. */
+/* Under the lock: enters and leaves the list of sleepers that rnic_rsocket_ring() wakes. */
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
 void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);
 

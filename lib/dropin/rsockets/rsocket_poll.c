@@ -25,10 +25,10 @@ struct round {
 	nfds_t count;
 	bool has_any; /* one of them is an rsocket */
 	struct waiter *waiters;
-	struct pollfd *asked; /* the kernel's entries: the bell, then the watched descriptors of
+	struct pollfd *asked; /* the kernel's entries: the eventfd, then the watched descriptors of
 				 each waiter */
 	nfds_t asked_count;
-	int bell;
+	int wake_fd;
 	/* Of one of the rsockets: other devices receive by threads of their own. NULL: none yet. */
 	struct ibv_context *device;
 };
@@ -119,7 +119,7 @@ static bool rsocket_poll_arm(struct round *round, struct waiter *waiter, short w
 
 	rnic_rsocket_lock(rs);
 	news = rs->news;
-	waiter->sleeper.bell = round->bell;
+	waiter->sleeper.wake_fd = round->wake_fd;
 	rnic_rsocket_enlist(rs, &waiter->sleeper);
 	waiter->watched_at = round->asked_count;
 	waiter->watched = rs->kind->watch(rs, &round->asked[round->asked_count]);
@@ -140,7 +140,7 @@ static bool arm_all(struct round *round)
 {
 	bool looks_again = false;
 
-	round->asked[0] = (struct pollfd){.fd = round->bell, .events = POLLIN};
+	round->asked[0] = (struct pollfd){.fd = round->wake_fd, .events = POLLIN};
 	round->asked_count = 1;
 	for (nfds_t i = 0; i < round->count; i++) {
 		if (round->waiters[i].rs != NULL)
@@ -173,7 +173,7 @@ static void rsocket_poll_end_sleep(void *argument)
 	for (nfds_t i = 0; i < round->count; i++)
 		if (round->waiters[i].rs != NULL)
 			disarm(round, &round->waiters[i]);
-	close(round->bell);
+	close(round->wake_fd);
 }
 
 /* Waits until an entry may be ready. -EINTR and others of poll(). */
@@ -181,8 +181,8 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 {
 	int error;
 
-	round->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (round->bell < 0)
+	round->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (round->wake_fd < 0)
 		return -errno;
 	pthread_cleanup_push(rsocket_poll_end_sleep, round);
 	error = arm_all(round) ? 0

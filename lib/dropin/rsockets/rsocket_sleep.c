@@ -25,7 +25,7 @@ int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t 
 	return rnic_rsocket_now_ns() + timeout_ns;
 }
 
-/* --- bells ----------------------------------------------------------------------------------- */
+/* --- sleepers -------------------------------------------------------------------------------- */
 
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper)
 {
@@ -47,7 +47,7 @@ void rnic_rsocket_ring(struct rnic_rsocket *rs)
 	rs->news++;
 	for (struct rnic_rsocket_sleeper *sleeper = rs->sleepers; sleeper != NULL;
 	     sleeper = sleeper->next)
-		eventfd_write(sleeper->bell, 1);
+		eventfd_write(sleeper->wake_fd, 1);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -89,45 +89,46 @@ int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t c
 	return error;
 }
 
-struct bell_wait {
+struct sleeper_wait {
 	struct rnic_rsocket *rs;
 	struct rnic_rsocket_sleeper sleeper;
 };
 
 /* Takes the lock again. */
-static void bell_wait_end(struct bell_wait *wait)
+static void sleeper_wait_end(struct sleeper_wait *wait)
 {
 	rnic_rsocket_lock(wait->rs);
 	rnic_rsocket_delist(wait->rs, &wait->sleeper);
-	close(wait->sleeper.bell);
+	close(wait->sleeper.wake_fd);
 }
 
 /* For a thread that is cancelled. */
 static void rsocket_sleep_give_up(void *argument)
 {
-	struct bell_wait *wait = argument;
+	struct sleeper_wait *wait = argument;
 
-	bell_wait_end(wait);
+	sleeper_wait_end(wait);
 	rnic_rsocket_unlock(wait->rs);
 }
 
-/* Asks the kernel for news of the watched descriptors, and of the bell behind them. */
-static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
-		     int64_t deadline_ns)
+/* Asks the kernel for news of the watched descriptors, and of the eventfd behind them. */
+static int sleeper_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
+			int64_t deadline_ns)
 {
-	struct bell_wait wait = {.rs = rs, .sleeper.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	struct sleeper_wait wait = {.rs = rs,
+				    .sleeper.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	struct ibv_context *device = rs->kind->device(rs);
 	int error;
 
-	if (wait.sleeper.bell < 0)
+	if (wait.sleeper.wake_fd < 0)
 		return -errno;
-	watched[count] = (struct pollfd){.fd = wait.sleeper.bell, .events = POLLIN};
+	watched[count] = (struct pollfd){.fd = wait.sleeper.wake_fd, .events = POLLIN};
 	rnic_rsocket_enlist(rs, &wait.sleeper);
 	rnic_rsocket_unlock(rs);
 	pthread_cleanup_push(rsocket_sleep_give_up, &wait);
 	error = rnic_rsocket_wait(device, watched, (nfds_t)count + 1, deadline_ns);
 	pthread_cleanup_pop(false);
-	bell_wait_end(&wait);
+	sleeper_wait_end(&wait);
 	return error;
 }
 
@@ -137,7 +138,7 @@ static int bell_wait(struct rnic_rsocket *rs, struct pollfd *watched, int count,
  */
 static int sleep_on(struct rnic_rsocket *rs, struct pollfd *watched, int count, int64_t deadline_ns)
 {
-	int error = bell_wait(rs, watched, count, deadline_ns);
+	int error = sleeper_wait(rs, watched, count, deadline_ns);
 	bool has_news = false;
 
 	if (error != 0)

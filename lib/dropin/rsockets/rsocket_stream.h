@@ -59,7 +59,7 @@ struct rnic_rsocket_stream {
 	enum rnic_rsocket_stream_state state;
 	bool is_readable;
 	bool is_writable;
-	bool has_news;		       /* that no bell was rung for yet */
+	bool has_news;		       /* that no sleeper was woken for yet */
 	struct rdma_cm_event *request; /* of a listener: the next request to accept */
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;

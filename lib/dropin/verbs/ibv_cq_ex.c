@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extended face of a completion queue: one completion at a time, which functions read. Between
- * start and end the caller holds the queue, because the completion lies in the queue's object.
+ * The extended operations of a completion queue: one completion at a time, which functions read.
+ * Between start and end the caller holds the queue, because the completion lies in the queue's
+ * object.
  */
 #include "lib/dropin/verbs/ibv_handle_check.h"
 #include "lib/dropin/verbs/ibv_translate.h"

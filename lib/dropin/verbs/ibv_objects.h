@@ -140,7 +140,7 @@ struct rnic_verbs_cq {
 		uint8_t view[RNIC_VERBS_CQ_VIEW_BYTES];
 	};
 	struct rnic_cq *native;
-	struct rnic_completion current; /* what the extended face reads */
+	struct rnic_completion current; /* what the extended operations read */
 	int64_t clocks_apart_ns;	/* in this poll: wall clock less monotonic clock */
 	bool has_wall_clock;
 	bool is_single_threaded;
@@ -154,7 +154,7 @@ struct rnic_verbs_qp {
 		uint8_t view[RNIC_VERBS_QP_VIEW_BYTES];
 	};
 	struct rnic_qp *native;
-	struct rnic_verbs_send_batch *batch; /* of the extended face, else NULL */
+	struct rnic_verbs_send_batch *batch; /* of the extended operations, else NULL */
 	bool signal_all;
 	struct rnic_verbs_made made;
 };
@@ -265,12 +265,12 @@ struct ibv_context *rnic_verbs_context_create(struct rnic_verbs_opened *opened, 
 void rnic_verbs_device_release(struct rnic_verbs_device *device);
 
 /*
- * The operations that the extended face offers, a mask of enum ibv_qp_create_send_ops_flags.
+ * The extended operations that are offered, a mask of enum ibv_qp_create_send_ops_flags.
  * ibv_qp_ex.c
  */
 uint64_t rnic_verbs_served_send_operations(enum ibv_qp_type type);
 
-/* Gives a queue pair the extended face with some of these operations. -ENOMEM. In ibv_qp_ex.c. */
+/* Gives a queue pair some of the extended operations. -ENOMEM. In ibv_qp_ex.c. */
 int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations,
 			      uint32_t max_inline_bytes);
 

@@ -246,7 +246,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	return 0;
 }
 
-/* Only queue pairs made with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS have the extended face. */
+/* Only queue pairs made with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS have extended operations. */
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
 	return rnic_verbs_qp(qp)->batch == NULL ? NULL : &rnic_verbs_qp(qp)->qp_ex;

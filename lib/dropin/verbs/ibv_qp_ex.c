@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extended face of a queue pair: the program puts requests together call by call between start
- * and complete, which then makes all of them visible, or none.
+ * The extended operations of a queue pair: the program puts requests together call by call between
+ * start and complete, which then makes all of them visible, or none.
  *
  * A request goes into the native queue when the next one begins or the batch ends, for only then is
  * it known to be whole; the daemon sees nothing of it until the end. The batch keeps the first
@@ -306,9 +306,9 @@ static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addres
 	wr_set_inline_data(qp, &copy, sizeof(copy));
 }
 
-/* ---- the face ---- */
+/* ---- the operations ---- */
 
-/* The operations that the extended face can name, and the flag of each. */
+/* The extended operations, and the flag of each. */
 static const struct {
 	uint64_t flag;
 	uint8_t opcode;

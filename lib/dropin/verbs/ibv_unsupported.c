@@ -73,7 +73,7 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 						   uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan))
 
 /*
- * ---- the extended faces of queue pairs and completion queues ----
+ * ---- the extended operations of queue pairs and completion queues ----
  *
  * ibv_create_qp_ex() and ibv_create_cq_ex() fill in what is served where it was asked for; but some
  * programs cast, and later headers have more members. One function serves every member, known and

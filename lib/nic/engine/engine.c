@@ -374,10 +374,10 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	delayed_acknowledgement_expire(engine);
 }
 
-bool engine_end_waits(struct engine *engine, bool in_vain)
+bool engine_end_waits(struct engine *engine, bool none_came)
 {
 	if (!list_is_linked(&engine->delayed_acknowledgements))
 		return false;
-	delayed_acknowledgement_end_waits(engine, in_vain);
+	delayed_acknowledgement_end_waits(engine, none_came);
 	return true;
 }

@@ -74,10 +74,10 @@ void engine_packets_read(struct engine *engine, uint64_t now_ns);
 /*
  * Acknowledgements that wait for a request (delayed_acknowledgement.h) leave with the next
  * engine_transmit(). To be called before queue pairs are modified or destroyed: the client knows of
- * the messages that they are for. `in_vain`: the owner is about to sleep, since no request comes.
- * Returns whether there were any.
+ * the messages that they are for. `none_came`: the owner is about to sleep, because no request
+ * came. Returns whether there were any.
  */
-bool engine_end_waits(struct engine *engine, bool in_vain);
+bool engine_end_waits(struct engine *engine, bool none_came);
 
 /* The earliest instant at which engine_tick() has something to do; UINT64_MAX when none. */
 uint64_t engine_next_deadline_ns(const struct engine *engine);

@@ -44,9 +44,9 @@ uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(vo
 	return taken + transmit_run(&path->transmit, now_ns);
 }
 
-void data_path_end_waits(struct data_path *path, bool in_vain, uint64_t now_ns)
+void data_path_end_waits(struct data_path *path, bool none_came, uint64_t now_ns)
 {
-	if (engine_end_waits(path->engine, in_vain))
+	if (engine_end_waits(path->engine, none_came))
 		transmit_run(&path->transmit, now_ns);
 }
 

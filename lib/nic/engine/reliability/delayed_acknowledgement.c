@@ -18,8 +18,11 @@ static bool is_ping_pong(const struct delayed_acknowledgement *delayed)
 	return delayed->replies >= replies_needed(delayed);
 }
 
-/* The ping-pong has to be seen anew, and the longer the more often a wait was in vain. */
-static void note_vain_wait(struct delayed_acknowledgement *delayed)
+/*
+ * No request came in time. A new ping-pong must last twice as long as the one before, until a wait
+ * pays.
+ */
+static void note_empty_wait(struct delayed_acknowledgement *delayed)
 {
 	delayed->replies = 0;
 	delayed->least_replies = (uint8_t)(2 * replies_needed(delayed));
@@ -147,7 +150,7 @@ void delayed_acknowledgement_was_missed(struct qp *qp)
 		delayed->replies = 0;
 		return;
 	}
-	note_vain_wait(delayed);
+	note_empty_wait(delayed);
 	end_wait(qp);
 }
 
@@ -188,12 +191,12 @@ uint64_t delayed_acknowledgement_next_ns(const struct engine *engine)
 		       : first_waiting(engine)->delayed_acknowledgement.due_ns;
 }
 
-static void end_first_wait(struct engine *engine, bool in_vain)
+static void end_first_wait(struct engine *engine, bool none_came)
 {
 	struct qp *qp = first_waiting(engine);
 
-	if (in_vain && qp->delayed_acknowledgement.stage == ACKNOWLEDGEMENT_WAITS)
-		note_vain_wait(&qp->delayed_acknowledgement);
+	if (none_came && qp->delayed_acknowledgement.stage == ACKNOWLEDGEMENT_WAITS)
+		note_empty_wait(&qp->delayed_acknowledgement);
 	end_wait(qp);
 }
 
@@ -203,8 +206,8 @@ void delayed_acknowledgement_expire(struct engine *engine)
 		end_first_wait(engine, true);
 }
 
-void delayed_acknowledgement_end_waits(struct engine *engine, bool in_vain)
+void delayed_acknowledgement_end_waits(struct engine *engine, bool none_came)
 {
 	while (!list_is_empty(&engine->delayed_acknowledgements))
-		end_first_wait(engine, in_vain);
+		end_first_wait(engine, none_came);
 }

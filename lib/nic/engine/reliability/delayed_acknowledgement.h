@@ -56,7 +56,7 @@ uint64_t delayed_acknowledgement_next_ns(const struct engine *engine);
 /* The ACKs whose wait is over at engine->now_ns leave with the next engine_transmit(). */
 void delayed_acknowledgement_expire(struct engine *engine);
 
-/* So do all that wait. `in_vain`: as if no request had come in time. */
-void delayed_acknowledgement_end_waits(struct engine *engine, bool in_vain);
+/* So do all that wait. `none_came`: as if no request had come in time. */
+void delayed_acknowledgement_end_waits(struct engine *engine, bool none_came);
 
 #endif

@@ -74,7 +74,8 @@ struct delayed_acknowledgement {
 	struct rnic_psn sent_psn; /* of the last ACK */
 	uint8_t stage;		  /* enum delayed_acknowledgement_stage */
 	uint8_t replies;	  /* ACKs in a row that a request followed soon */
-	uint8_t least_replies;	  /* that make a ping-pong, where waits were in vain */
+	uint8_t least_replies; /* that make a ping-pong, more after each wait that no request ended
+				*/
 };
 
 struct congestion {

@@ -75,8 +75,8 @@ struct plan {
 	uint32_t cost_bytes; /* of the path's window */
 	bool ends_message;
 	bool is_ack_wanted;
-	bool is_probe; /* goes beside the path's window */
-	bool is_part;  /* of a READ that could go on, but not before this is answered */
+	bool is_probe; /* is sent outside the path's window */
+	bool is_part;  /* of a READ, whose next part waits for the answer to this one */
 };
 
 static uint32_t plan_cost_bytes(const struct qp *qp, const struct plan *plan)

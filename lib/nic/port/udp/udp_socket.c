@@ -33,8 +33,8 @@ struct udp_socket_port {
 	struct udp_arrival arrivals[ARRIVALS_MAX];
 	uint32_t arrival_count;
 	uint32_t arrival_next;
-	bool asked_in_vain; /* the latest fetch asked a socket that had nothing */
-	bool is_bulk;	    /* the latest arrivals had BULK_BYTES or more each, on average */
+	bool found_none; /* the latest fetch asked a socket that had nothing */
+	bool is_bulk;	 /* the latest arrivals had BULK_BYTES or more each, on average */
 	struct mmsghdr headers[ARRIVALS_MAX];
 	struct iovec pieces[ARRIVALS_MAX];
 	union udp_address names[ARRIVALS_MAX];
@@ -126,7 +126,7 @@ static void buffer_prepare(struct udp_socket_port *self, uint32_t i)
  */
 static uint32_t arrivals_room(const struct udp_socket_port *self)
 {
-	if (self->asked_in_vain)
+	if (self->found_none)
 		return 1;
 	return self->is_bulk ? ARRIVALS_BULK : ARRIVALS_MAX;
 }
@@ -197,12 +197,12 @@ static void arrivals_fetch(struct udp_socket_port *self, uint64_t now_ns)
 	self->arrival_next = 0;
 	if (asked != NULL) {
 		socket_receive(self, asked);
-		self->asked_in_vain = self->arrival_count == 0;
+		self->found_none = self->arrival_count == 0;
 		if (self->arrival_count > 0)
 			self->quiet_ns = 0;
 		return;
 	}
-	self->asked_in_vain = false;
+	self->found_none = false;
 	count = epoll_wait(self->epoll_fd, events, UDP_SOCKETS_MAX, 0);
 	self->port.counters.receive_calls++;
 	self->quiet_ns = count == 0 ? now_ns : 0;
