@@ -5,8 +5,8 @@
     check_tree.py --tree DIR [--build DIR]
 
 Prints one line for each place that breaks a rule and exits 1 when there is any. With --build it
-also looks at the engine's archive and at the two programs of the daemon. test_check_tree.py
-proves that each rule can fail.
+also looks at the engine's archive, at the two programs of the daemon and at the calls between
+object files. test_check_tree.py proves that each rule can fail.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 
+from call_circles import check_build_calls
 from contract_pages import check_contract_files, check_life_and_death
 from filter_manual import check_fence_manual, check_filter_manual
 from folder_order import check_folder_order
@@ -364,6 +365,7 @@ def main():
     if arguments.build:
         check_engine_archive(tree, arguments.build)
         check_programs(tree, arguments.build)
+        check_build_calls(tree, arguments.build)
     for complaint in tree.complaints:
         print(complaint)
     print(f"{len(tree.files)} files, {len(tree.complaints)} complaints")

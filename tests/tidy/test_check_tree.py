@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 
+import call_circles
 import check_tree
 import contract_pages
 import filter_manual
@@ -319,6 +320,47 @@ with --port socket: io_uring_setup.
                          f"{build}/program")
             check_tree.check_programs(tree, build, programs)
             self.assertEqual(tree.complaints, ["program has engine_run() of librnic_engine.a"])
+
+    def calls(self, files, exceptions=()):
+        """What the rule of calls says of a build tree with the objects of these files."""
+        with tempfile.TemporaryDirectory() as build:
+            for name, text in files.items():
+                path = pathlib.Path(build) / name
+                output = path.parent / "CMakeFiles" / "library.dir" / (path.name + ".o")
+                output.parent.mkdir(parents=True, exist_ok=True)
+                self.compile(text, str(output), "-c")
+            tree = check_tree.Tree(build)
+            call_circles.check_build_calls(tree, build, list(exceptions))
+            return tree.complaints
+
+    def test_circles_of_calls(self):
+        def function(name, callee):
+            return f"int {callee}(void);\nint {name}(void) {{ return {callee}(); }}\n"
+
+        circle = {"lib/client/a.c": function("fa", "fb"), "lib/client/b.c": function("fb", "fc"),
+                  "lib/client/c.c": function("fc", "fa")}
+        chain = {**circle, "lib/client/c.c": "int fc(void) { return 1; }\n"}
+        units = ["lib/client/a", "lib/client/b", "lib/client/c"]
+        self.assertEqual(self.calls(chain), [])
+        self.assertEqual(len(self.calls(circle)), 1)
+        self.assertEqual(self.calls(circle, [("a reason", units)]), [])
+        self.assertEqual(len(self.calls(chain, [("a reason", units)])), 3)
+        # No file of the product; a name of the C library; a symbol that two programs define.
+        self.assertEqual(self.calls({"tests/a.c": "int f;\n"}),
+                         ["no object files of the product in the build tree"])
+        self.assertEqual(self.calls({"lib/a.c": function("read", "fb"),
+                                     "lib/b.c": function("fb", "read")}), [])
+        self.assertEqual(self.calls({"tools/a.c": function("fa", "fb"),
+                                     "tools/b.c": function("fb", "fa"),
+                                     "tools/c.c": "int fb(void) { return 1; }\n"}), [])
+
+    def test_order_of_calls(self):
+        low = "lib/nic/engine/objects/mr.c"
+        high = "lib/nic/engine/verbs/qp.c"
+        call = "int f(void);\nint g(void) { return f(); }\n"
+        answer = "int f(void) { return 1; }\n"
+        self.assertEqual(len(self.calls({low: call, high: answer})), 1)
+        self.assertEqual(self.calls({low: answer, high: call}), [])
 
     def test_missing_archive(self):
         with tempfile.TemporaryDirectory() as build:

@@ -27,8 +27,8 @@ struct client_set;
 
 /*
  * The state of an identifier, as the application sees it. The identifier keeps the states up to
- * LISTENING itself; the other states are the phase of its connection. A table in cm_identifier.c
- * says which requests a state allows.
+ * LISTENING itself; the other states are the phase of its connection. A table in
+ * cm_identifier_state.c says which requests a state allows.
  */
 enum cm_id_state {
 	CM_ID_IDLE,

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 
 #define RNIC_IW_INLINE_BYTES 64
+#define RNIC_IW_ADVERT_BYTES 24
 
 struct iw_pd {
 	atomic_uint references;
@@ -102,7 +103,10 @@ int rnic_iw_arm(struct iw_ctx_conn *ctx);
 /* Waits until something may have changed. -ETIMEDOUT at the deadline, -EINTR. */
 int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns);
 
-/* ---- iw_post.c ---- */
+/* ---- iw_request.c ---- */
+
+/* Gives the request, which has room in the send queue, to the device. Negative errno. */
+int rnic_iw_post_request(struct iw_ctx_conn *ctx, struct rnic_send_wr *wr, enum rnic_iw_kind kind);
 
 /*
  * Posts an empty WRITE, which the peer's RNIC acknowledges. On a failed connection it completes all
@@ -110,11 +114,19 @@ int rnic_iw_wait(struct iw_ctx_conn *ctx, uint64_t deadline_ns);
  */
 int rnic_iw_post_probe(struct iw_ctx_conn *ctx);
 
+/* ---- iw_post.c ---- */
+
 /* Waits until there is room for a request, if only silent requests take the room. */
 int rnic_iw_await_room(struct iw_ctx_conn *ctx, struct rnic_iw_queue *queue,
 		       enum rnic_iw_kind kind);
 
-/* ---- iw_advert.c ---- */
+/* ---- iw_advert_message.c ---- */
+
+/* Writes the message that advertises the region. */
+void rnic_iw_encode_advert(const struct iw_lmr *lmr, uint8_t bytes[RNIC_IW_ADVERT_BYTES]);
+
+/* The memory that the receive `sequence` of an advertisement fills. */
+struct rnic_sge rnic_iw_advert_place(const struct iw_ctx_conn *ctx, uint64_t sequence);
 
 /* Takes the message of the receive `sequence`. */
 void rnic_iw_take_advert(struct iw_ctx_conn *ctx, uint64_t sequence,

@@ -1,108 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Joining and leaving multicast groups. */
 #include "lib/dropin/rdmacm/rdma_translate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- the list of groups, which the threads of an identifier share ---------------------------- */
-
-static void enlist(struct rnic_cma_id *id, struct rnic_cma_multicast *group)
-{
-	pthread_mutex_lock(&id->groups_lock);
-	group->next = id->groups;
-	id->groups = group;
-	pthread_mutex_unlock(&id->groups_lock);
-}
-
-/* False: another thread has left the group, and freed it. */
-static bool delist(struct rnic_cma_id *id, const struct rnic_cma_multicast *group)
-{
-	struct rnic_cma_multicast **link = &id->groups;
-	bool is_there;
-
-	pthread_mutex_lock(&id->groups_lock);
-	while (*link != NULL && *link != group)
-		link = &(*link)->next;
-	is_there = *link != NULL;
-	if (is_there)
-		*link = group->next;
-	pthread_mutex_unlock(&id->groups_lock);
-	return is_there;
-}
-
-/* Under the lock: where the list refers to the group, or ends. */
-static struct rnic_cma_multicast **rdmacm_multicast_find(struct rnic_cma_id *id,
-							 const struct rnic_gid *group)
-{
-	struct rnic_cma_multicast **link = &id->groups;
-
-	while (*link != NULL && memcmp(&(*link)->group, group, sizeof(*group)) != 0)
-		link = &(*link)->next;
-	return link;
-}
-
-int rnic_cma_multicast_attach(struct rnic_cma_id *id, const struct rnic_gid *wanted)
-{
-	struct rnic_cma_multicast *group;
-	int error = 0;
-
-	pthread_mutex_lock(&id->groups_lock);
-	group = *rdmacm_multicast_find(id, wanted);
-	if (group == NULL) {
-		error = -EINVAL;
-	} else if (id->public.qp != NULL && !group->is_send_only && !group->is_attached) {
-		error = -ibv_attach_mcast(id->public.qp, &group->group, 0);
-		group->is_attached = error == 0;
-	}
-	pthread_mutex_unlock(&id->groups_lock);
-	return error;
-}
-
-/* Under the lock. */
-static void rdmacm_multicast_detach(struct rnic_cma_id *id, struct rnic_cma_multicast *group)
-{
-	if (group->is_attached && id->public.qp != NULL)
-		ibv_detach_mcast(id->public.qp, &group->group, 0);
-	group->is_attached = false;
-}
-
-void *rnic_cma_multicast_context(struct rnic_cma_id *id, const struct rnic_gid *wanted)
-{
-	const struct rnic_cma_multicast *group;
-	void *context;
-
-	pthread_mutex_lock(&id->groups_lock);
-	group = *rdmacm_multicast_find(id, wanted);
-	context = group != NULL ? group->context : NULL;
-	pthread_mutex_unlock(&id->groups_lock);
-	return context;
-}
-
-struct ibv_qp *rnic_cma_multicast_take_qp(struct rnic_cma_id *id)
-{
-	struct ibv_qp *qp;
-
-	pthread_mutex_lock(&id->groups_lock);
-	for (struct rnic_cma_multicast *group = id->groups; group != NULL; group = group->next)
-		rdmacm_multicast_detach(id, group);
-	qp = id->public.qp;
-	id->public.qp = NULL;
-	pthread_mutex_unlock(&id->groups_lock);
-	return qp;
-}
-
-void rnic_cma_multicast_forget(struct rnic_cma_id *id)
-{
-	while (id->groups != NULL) {
-		struct rnic_cma_multicast *group = id->groups;
-
-		id->groups = group->next;
-		free(group);
-	}
-}
-
-/* --- joining and leaving --------------------------------------------------------------------- */
 
 static int rdmacm_multicast_join(struct rnic_cma_id *id, const struct sockaddr *address,
 				 bool is_send_only, void *context)
@@ -121,10 +23,10 @@ static int rdmacm_multicast_join(struct rnic_cma_id *id, const struct sockaddr *
 	group->context = context;
 	group->is_send_only = is_send_only;
 	/* The list holds the group before the event can come, in another thread. */
-	enlist(id, group);
+	rnic_cma_group_enlist(id, group);
 	error = rnic_native.cm_join_mcast(id->native, &endpoint, is_send_only);
 	if (error != 0) {
-		if (delist(id, group))
+		if (rnic_cma_group_delist(id, group))
 			free(group);
 		return error;
 	}
@@ -164,20 +66,13 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex
 int rdma_leave_multicast(struct rdma_cm_id *public, struct sockaddr *addr)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
-	struct rnic_cma_multicast **link, *group;
+	struct rnic_cma_multicast *group;
 	struct rnic_endpoint endpoint;
 	int error = addr == NULL ? -EINVAL : rnic_cma_endpoint(addr, &endpoint);
 
 	if (error != 0)
 		return rnic_cma_result(error);
-	pthread_mutex_lock(&id->groups_lock);
-	link = rdmacm_multicast_find(id, &endpoint.address);
-	group = *link;
-	if (group != NULL) {
-		*link = group->next;
-		rdmacm_multicast_detach(id, group);
-	}
-	pthread_mutex_unlock(&id->groups_lock);
+	group = rnic_cma_group_take(id, &endpoint.address);
 	if (group == NULL)
 		return rnic_cma_result(-EADDRNOTAVAIL);
 	free(group);

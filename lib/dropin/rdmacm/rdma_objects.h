@@ -154,6 +154,15 @@ void rnic_cma_channel_enter(struct rnic_cma_id *id);
 void rnic_cma_channel_leave(struct rnic_cma_id *id);
 
 /*
+ * A channel's memory stays until it was released as often as held. rnic_cma_channel_release() takes
+ * a struct rnic_cma_channel, in the form of a clean-up of a cancelled thread.
+ */
+void rnic_cma_channel_hold(struct rnic_cma_channel *channel);
+void rnic_cma_channel_release(void *channel);
+
+/* ---- rdma_event.c ---- */
+
+/*
  * For a synchronous identifier: waits for the end of the step that was begun. 0 at once for others.
  */
 int rnic_cma_complete(struct rnic_cma_id *id);
@@ -225,7 +234,18 @@ struct rnic_cma_source *rnic_cma_owner(struct rnic_cma_channel *channel,
 struct rnic_cma_source *rnic_cma_way_to(struct rnic_cma_channel *channel,
 					const struct rnic_endpoint *destination);
 
-/* ---- rdma_multicast.c ---- */
+/* ---- rdma_groups.c ---- */
+
+/*
+ * Puts the group on the identifier's list, which owns the group from here on; takes the group off,
+ * for the caller to free. False: another thread has left the group, and freed it.
+ */
+void rnic_cma_group_enlist(struct rnic_cma_id *id, struct rnic_cma_multicast *group);
+bool rnic_cma_group_delist(struct rnic_cma_id *id, const struct rnic_cma_multicast *group);
+
+/* Detaches the queue pair, and takes the group off for the caller to free. NULL: no such group. */
+struct rnic_cma_multicast *rnic_cma_group_take(struct rnic_cma_id *id,
+					       const struct rnic_gid *group);
 
 /*
  * The daemon has joined the group: attaches the identifier's queue pair, if it has one and is to

@@ -12,24 +12,6 @@
 #define REFUSAL_NS	   (INT64_C(400) * 1000000)
 #define RETRIES		   7 /* of RNR: without end, because the peer may be slow to read */
 
-void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error)
-{
-	if (stream->state == RNIC_RSOCKET_ENDED)
-		return;
-	stream->state = RNIC_RSOCKET_ENDED;
-	stream->is_readable = false;
-	stream->is_writable = false;
-	stream->rs.error = error;
-	stream->has_news = true;
-}
-
-static void stand(struct rnic_rsocket_stream *stream)
-{
-	stream->state = RNIC_RSOCKET_CONNECTED;
-	stream->is_readable = true;
-	stream->is_writable = true;
-}
-
 static struct rdma_conn_param rsocket_connect_parameters_of(const uint8_t *greeting)
 {
 	return (struct rdma_conn_param){
@@ -81,7 +63,7 @@ static int rsocket_connect_on_established(struct rnic_rsocket_stream *stream,
 	else if (stream->state != RNIC_RSOCKET_ACCEPTING)
 		return 0;
 	if (error == 0)
-		stand(stream);
+		rnic_rsocket_stand(stream);
 	return error;
 }
 
@@ -303,7 +285,8 @@ static int adopt(struct rnic_rsocket *listener, struct rdma_cm_event *event,
 	if (asked_bytes > 0)
 		memcpy(asked, event->param.conn.private_data, asked_bytes);
 	rdma_ack_cm_event(event);
-	error = rnic_rsocket_create_accepted(listener, &rs);
+	error = rnic_rsocket_stream_create(listener->kind, listener->domain, &listener->options,
+					   &rs);
 	if (error != 0)
 		goto refuse;
 	if (rdma_migrate_id(id, rnic_rsocket_stream(rs)->channel) != 0) {

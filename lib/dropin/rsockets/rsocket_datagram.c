@@ -21,7 +21,7 @@ static void rsocket_datagram_progress(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_datagram *datagram = rnic_rsocket_datagram(rs);
 
-	rnic_rsocket_ud_progress(datagram);
+	rnic_rsocket_take_packets(datagram);
 	/*
 	 * Looking for envelopes costs a system call each time, so the socket does not look while
 	 * packets come in.

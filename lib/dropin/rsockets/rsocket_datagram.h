@@ -119,8 +119,10 @@ int rnic_rsocket_own_address(struct rnic_rsocket_datagram *datagram,
 int rnic_rsocket_ud_create(struct rnic_rsocket_datagram *datagram, struct rdma_cm_id *id);
 void rnic_rsocket_ud_destroy(struct rnic_rsocket_datagram *datagram);
 
-/* Takes in completions. */
-void rnic_rsocket_ud_progress(struct rnic_rsocket_datagram *datagram);
+/* In the number of a work request, above the number of its slot: a receive. */
+#define RNIC_RSOCKET_UD_RECEIVE (UINT64_C(1) << 32)
+
+uint8_t *rnic_rsocket_ud_receive_slot(const struct rnic_rsocket_datagram *datagram, uint32_t slot);
 int rnic_rsocket_ud_post_receive(struct rnic_rsocket_datagram *datagram, uint32_t slot);
 int rnic_rsocket_ud_send(struct rnic_rsocket_datagram *datagram,
 			 const struct rnic_rsocket_peer *peer, uint32_t slot, uint32_t bytes);
@@ -140,5 +142,10 @@ bool rnic_rsocket_take_envelopes(struct rnic_rsocket_datagram *datagram);
  */
 bool rnic_rsocket_store(struct rnic_rsocket_datagram *datagram,
 			const struct rnic_rsocket_parcel *parcel);
+
+/* ---- rsocket_arrival.c ---- */
+
+/* Takes in the completions of the queue pair. */
+void rnic_rsocket_take_packets(struct rnic_rsocket_datagram *datagram);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams as a kind of rsocket: making and ending them, and the descriptors for their poll(). */
+/* Streams as a kind of rsocket: ending their connections, and the descriptors for their poll(). */
 #include "lib/dropin/rsockets/rsocket_stream.h"
 
 #include <arpa/inet.h>
@@ -185,28 +185,6 @@ static void close_stream(struct rnic_rsocket *rs)
 	rnic_rsocket_unlock(rs);
 }
 
-static void rsocket_stream_destroy(struct rnic_rsocket *rs)
-{
-	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-
-	if (stream->request != NULL) {
-		struct rdma_cm_id *asking = stream->request->id;
-
-		rdma_ack_cm_event(stream->request);
-		rdma_reject(asking, NULL, 0);
-		rdma_destroy_id(asking);
-	}
-	rnic_rsocket_endpoint_destroy(stream);
-	if (stream->id != NULL)
-		rdma_destroy_id(stream->id);
-	if (stream->channel != NULL)
-		rdma_destroy_event_channel(stream->channel);
-	pthread_mutex_destroy(&stream->sending);
-	pthread_mutex_destroy(&stream->receiving);
-	rnic_rsocket_fini(rs);
-	free(stream);
-}
-
 /* --- names and options ----------------------------------------------------------------------- */
 
 static int rsocket_stream_name(struct rnic_rsocket *rs, bool is_peer,
@@ -304,7 +282,7 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.path = path,
 	.tell_option = rsocket_stream_tell_option,
 	.close = close_stream,
-	.destroy = rsocket_stream_destroy,
+	.destroy = rnic_rsocket_stream_destroy,
 	.progress = rsocket_stream_progress,
 	.events = rsocket_stream_events,
 	.watch = rsocket_stream_watch,
@@ -312,59 +290,19 @@ static const struct rnic_rsocket_kind stream_kind = {
 	.woke = rsocket_stream_woke,
 };
 
-/*
- * A signal handler that sends while its own thread sends gets an error, and does not wait for
- * itself.
- */
-static void init_turns(struct rnic_rsocket_stream *stream)
-{
-	pthread_mutexattr_t attributes;
-
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
-	pthread_mutex_init(&stream->sending, &attributes);
-	pthread_mutex_init(&stream->receiving, &attributes);
-	pthread_mutexattr_destroy(&attributes);
-}
-
-static int rsocket_stream_create(int domain, const struct rnic_rsocket_options *options,
-				 struct rnic_rsocket **created)
-{
-	struct rnic_rsocket_stream *stream = calloc(1, sizeof(*stream));
-	int error;
-
-	if (stream == NULL)
-		return -ENOMEM;
-	rnic_rsocket_init(&stream->rs, &stream_kind, domain, options);
-	init_turns(stream);
-	stream->channel = rdma_create_event_channel();
-	if (stream->channel == NULL || fcntl(stream->channel->fd, F_SETFL, O_NONBLOCK) != 0) {
-		error = -errno;
-		rsocket_stream_destroy(&stream->rs);
-		return error;
-	}
-	stream->rs.fd = stream->channel->fd;
-	*created = &stream->rs;
-	return 0;
-}
-
-int rnic_rsocket_create_accepted(const struct rnic_rsocket *listener, struct rnic_rsocket **created)
-{
-	return rsocket_stream_create(listener->domain, &listener->options, created);
-}
-
 int rnic_rsocket_create_stream(int domain, struct rnic_rsocket **created)
 {
 	struct rnic_rsocket *rs;
 	struct rnic_rsocket_stream *stream;
-	int error = rsocket_stream_create(domain, rnic_rsocket_default_options(), &rs);
+	int error = rnic_rsocket_stream_create(&stream_kind, domain, rnic_rsocket_default_options(),
+					       &rs);
 
 	if (error != 0)
 		return error;
 	stream = rnic_rsocket_stream(rs);
 	if (rdma_create_id(stream->channel, &stream->id, stream, RDMA_PS_TCP) != 0) {
 		error = -errno;
-		rsocket_stream_destroy(rs);
+		rnic_rsocket_stream_destroy(rs);
 		return error;
 	}
 	*created = rs;

@@ -87,13 +87,36 @@ enum rnic_rsocket_work {
 	RNIC_RSOCKET_WORK_CONTROL,
 };
 
-/* ---- rsocket_stream.c ---- */
+/* ---- rsocket_stream_life.c ---- */
 
-/*
- * Makes a stream for a request to `listener`, with the listener's options; without an identifier.
- */
-int rnic_rsocket_create_accepted(const struct rnic_rsocket *listener,
-				 struct rnic_rsocket **created);
+/* Makes a stream of the kind, without an identifier. Negative errno. */
+int rnic_rsocket_stream_create(const struct rnic_rsocket_kind *kind, int domain,
+			       const struct rnic_rsocket_options *options,
+			       struct rnic_rsocket **created);
+void rnic_rsocket_stream_destroy(struct rnic_rsocket *rs);
+
+/* ---- rsocket_state.c: all under the lock ---- */
+
+static inline bool rnic_rsocket_is_opening(const struct rnic_rsocket_stream *stream)
+{
+	return stream->state >= RNIC_RSOCKET_RESOLVING_ADDRESS &&
+	       stream->state <= RNIC_RSOCKET_ACCEPTING;
+}
+
+/* The connection stands: both sides may send. */
+void rnic_rsocket_stand(struct rnic_rsocket_stream *stream);
+
+/* Ends the connection, with `error` (positive) for the application, 0 for an orderly end. */
+void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error);
+
+/* Why the connection ended, which the application is told once; then `otherwise`. Negative. */
+int rnic_rsocket_take_error(struct rnic_rsocket *rs, int otherwise);
+
+/* Waits for a connection on its way. -ENOTCONN: there is none. */
+int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
+
+/* With `sending` held as well: waits for room to send. -EPIPE and others: never again. */
+int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
 
 /* ---- rsocket_endpoint.c ---- */
 
@@ -111,18 +134,6 @@ int rnic_rsocket_endpoint_begin(struct rnic_rsocket_stream *stream, const void *
 
 /* Under the lock: takes in the events of the connection manager. */
 void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream);
-
-/*
- * Under the lock: ends the connection, with `error` (positive) for the application, 0 for an
- * orderly end.
- */
-void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error);
-
-static inline bool rnic_rsocket_is_opening(const struct rnic_rsocket_stream *stream)
-{
-	return stream->state >= RNIC_RSOCKET_RESOLVING_ADDRESS &&
-	       stream->state <= RNIC_RSOCKET_ACCEPTING;
-}
 
 int rnic_rsocket_stream_bind(struct rnic_rsocket *rs, const struct sockaddr *address,
 			     socklen_t bytes);
@@ -152,12 +163,6 @@ int rnic_rsocket_post_control(struct rnic_rsocket_stream *stream,
 
 ssize_t rnic_rsocket_stream_send(struct rnic_rsocket *rs, const struct msghdr *message, int flags);
 ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags);
-
-/* With the lock held: waits for a connection on its way. -ENOTCONN: there is none. */
-int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
-
-/* With `sending` and the lock held: waits for room to send. -EPIPE and others: never again. */
-int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline_ns);
 
 /* ---- rsocket_iomap.c ---- */
 

@@ -45,48 +45,7 @@ static void copy(struct cursor *cursor, uint8_t *memory, size_t bytes, bool is_o
 	}
 }
 
-static bool is_open(const struct rnic_rsocket *rs)
-{
-	return !rnic_rsocket_is_opening(rnic_rsocket_stream(rs));
-}
-
-int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns)
-{
-	if (rnic_rsocket_is_opening(stream))
-		return rnic_rsocket_await(&stream->rs, is_open, deadline_ns);
-	if (stream->state == RNIC_RSOCKET_IDLE || stream->state == RNIC_RSOCKET_LISTENING)
-		return -ENOTCONN;
-	return 0;
-}
-
-/* The stream tells the application once why the connection ended. */
-static int take_error(struct rnic_rsocket *rs, int otherwise)
-{
-	const int error = rs->error;
-
-	rs->error = 0;
-	return error != 0 ? -error : otherwise;
-}
-
 /* --- sending --------------------------------------------------------------------------------- */
-
-static bool rsocket_transfer_can_send(const struct rnic_rsocket *rs)
-{
-	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-
-	return !stream->is_writable || rnic_rsocket_flow_room(&stream->flow) > 0;
-}
-
-int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline_ns)
-{
-	int error = 0;
-
-	if (!rsocket_transfer_can_send(&stream->rs))
-		error = rnic_rsocket_await(&stream->rs, rsocket_transfer_can_send, deadline_ns);
-	if (error == 0 && !stream->is_writable)
-		error = take_error(&stream->rs, -EPIPE);
-	return error;
-}
 
 /* Sends the bytes of one write. */
 static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, int64_t deadline_ns)
@@ -104,7 +63,7 @@ static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, 
 		copy(cursor, stream->buffers.send_ring + write.at[i], write.bytes[i], true);
 	rnic_rsocket_lock(&stream->rs);
 	if (!stream->is_writable)
-		return take_error(&stream->rs, -EPIPE);
+		return rnic_rsocket_take_error(&stream->rs, -EPIPE);
 	rnic_rsocket_flow_write(&stream->flow, bytes, &write);
 	return rnic_rsocket_post_write(stream, &write, true);
 }
@@ -175,7 +134,7 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	if (error != 0)
 		return error;
 	if (flow->readable <= skipped)
-		return skipped > 0 ? 0 : take_error(&stream->rs, 0);
+		return skipped > 0 ? 0 : rnic_rsocket_take_error(&stream->rs, 0);
 	at = (flow->read_at + skipped) % flow->limits.receive_bytes;
 	bytes = MIN(flow->readable - skipped, flow->limits.receive_bytes - at);
 	bytes = (uint32_t)MIN(cursor->left, bytes);

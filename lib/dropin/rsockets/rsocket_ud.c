@@ -11,12 +11,7 @@
 
 #define SLOTS_MIN	   2u
 #define RECEIVE_SLOT_BYTES (RNIC_GRH_BYTES + RNIC_RSOCKET_DATAGRAM_BYTES)
-#define BATCH		   16
 #define SMALLEST_MTU_BYTES 128u /* the codes of path MTUs double this, from 1 on */
-
-#define WORK_RECEIVE                                                                               \
-	(UINT64_C(1) << 32) /* in the number of a work request, above that of a slot               \
-			     */
 
 /* --- making ---------------------------------------------------------------------------------- */
 
@@ -151,7 +146,7 @@ void rnic_rsocket_ud_destroy(struct rnic_rsocket_datagram *datagram)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-static uint8_t *receive_slot(const struct rnic_rsocket_datagram *datagram, uint32_t slot)
+uint8_t *rnic_rsocket_ud_receive_slot(const struct rnic_rsocket_datagram *datagram, uint32_t slot)
 {
 	return datagram->receive_slots + (size_t)slot * RECEIVE_SLOT_BYTES;
 }
@@ -159,12 +154,12 @@ static uint8_t *receive_slot(const struct rnic_rsocket_datagram *datagram, uint3
 int rnic_rsocket_ud_post_receive(struct rnic_rsocket_datagram *datagram, uint32_t slot)
 {
 	struct ibv_sge piece = {
-		.addr = (uintptr_t)receive_slot(datagram, slot),
+		.addr = (uintptr_t)rnic_rsocket_ud_receive_slot(datagram, slot),
 		.length = RECEIVE_SLOT_BYTES,
 		.lkey = datagram->mr->lkey,
 	};
 	struct ibv_recv_wr request = {
-		.wr_id = WORK_RECEIVE | slot,
+		.wr_id = RNIC_RSOCKET_UD_RECEIVE | slot,
 		.sg_list = &piece,
 		.num_sge = 1,
 	};
@@ -197,65 +192,4 @@ int rnic_rsocket_ud_send(struct rnic_rsocket_datagram *datagram,
 	struct ibv_send_wr *bad;
 
 	return -ibv_post_send(datagram->id->qp, &request, &bad);
-}
-
-/*
- * True: the application will read it there. Every program that knows the number of the queue pair
- * can send to it, and write any address into the label; only the packet's address is to be
- * believed.
- */
-static bool take_received(struct rnic_rsocket_datagram *datagram, uint32_t slot, uint32_t bytes)
-{
-	struct rnic_rsocket_parcel parcel = {.slot = slot};
-	struct rnic_rsocket_label label;
-	const uint8_t *grh = receive_slot(datagram, slot);
-	uint8_t *data = receive_slot(datagram, slot) + RNIC_GRH_BYTES;
-	struct rnic_addresses way;
-	int header;
-
-	if (bytes < RNIC_GRH_BYTES)
-		return false;
-	bytes -= RNIC_GRH_BYTES;
-	header = rnic_rsocket_label_decode(data, bytes, &label);
-	if (header < 0)
-		return false;
-	rnic_rsocket_address_to(&label.address, label.port, &parcel.from);
-	rnic_grh_read(grh, &way);
-	if (!rnic_rsocket_is_from(datagram, &parcel.from, &way.source))
-		return false;
-	parcel.payload = data + header;
-	parcel.bytes = bytes - (uint32_t)header;
-	return rnic_rsocket_store(datagram, &parcel);
-}
-
-static void take_or_drop(struct rnic_rsocket_datagram *datagram, uint32_t slot, uint32_t bytes)
-{
-	if (take_received(datagram, slot, bytes))
-		return;
-	datagram->rs.drops++;
-	rnic_rsocket_ud_post_receive(datagram, slot);
-}
-
-void rnic_rsocket_ud_progress(struct rnic_rsocket_datagram *datagram)
-{
-	struct ibv_wc completions[BATCH];
-	int count;
-
-	if (datagram->cq == NULL)
-		return;
-	do {
-		count = ibv_poll_cq(datagram->cq, BATCH, completions);
-		for (int i = 0; i < count; i++) {
-			const struct ibv_wc *completion = &completions[i];
-			const uint32_t slot = (uint32_t)completion->wr_id;
-
-			if (!(completion->wr_id & WORK_RECEIVE))
-				datagram->free_slots[datagram->free_count++] = slot;
-			else if (completion->status == IBV_WC_SUCCESS)
-				take_or_drop(datagram, slot, completion->byte_len);
-		}
-		datagram->has_news |= count > 0;
-	} while (count == BATCH);
-	if (count < 0 && datagram->rs.error == 0)
-		datagram->rs.error = ENETDOWN;
 }

@@ -191,10 +191,8 @@ static void rsocket_work_take_message(struct rnic_rsocket_stream *stream, uint32
 	 * A peer that sends has got the answer, though the confirmation of that may still be on its
 	 * way.
 	 */
-	if (stream->state == RNIC_RSOCKET_ACCEPTING) {
-		stream->state = RNIC_RSOCKET_CONNECTED;
-		stream->is_readable = stream->is_writable = true;
-	}
+	if (stream->state == RNIC_RSOCKET_ACCEPTING)
+		rnic_rsocket_stand(stream);
 	if (stream->state != RNIC_RSOCKET_CONNECTED)
 		return;
 	if (rnic_rsocket_flow_receive(&stream->flow, message) != 0) {

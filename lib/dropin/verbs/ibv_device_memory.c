@@ -129,26 +129,10 @@ int rnic_verbs_free_dm(struct ibv_dm *ibv)
 	return 0;
 }
 
-struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t offset,
-				    size_t length, unsigned access)
+void rnic_verbs_dm_region_made(struct rnic_verbs_dm_memory *memory)
 {
-	struct rnic_verbs_dm_memory *memory = rnic_verbs_dm(ibv)->memory;
-	struct ibv_mr *mr;
-	int error = rnic_verbs_check_dm(ibv);
-
-	if (error != 0)
-		return rnic_verbs_null(-error);
-	if ((access & IBV_ACCESS_ZERO_BASED) == 0 || ibv->context != pd->context ||
-	    offset > memory->length || length > memory->length - offset)
-		return rnic_verbs_null(EINVAL);
-	mr = ibv_reg_mr_iova2(pd, memory->bytes + offset, length, 0, access);
-	if (mr == NULL)
-		return NULL;
-	mr->addr = NULL;
-	rnic_verbs_mr(mr)->dm = memory;
 	atomic_fetch_add(&memory->references, 1);
 	atomic_fetch_add(&memory->regions, 1);
-	return mr;
 }
 
 void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm_memory *memory)

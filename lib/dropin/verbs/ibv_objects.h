@@ -299,6 +299,8 @@ struct ibv_dm *rnic_verbs_alloc_dm(struct ibv_context *context,
 				   struct ibv_alloc_dm_attr *attributes);
 int rnic_verbs_free_dm(struct ibv_dm *dm);
 struct ibv_mr *rnic_verbs_alloc_null_mr(struct ibv_pd *pd);
+/* A region lies in the memory from here on; no longer. The memory stays as long as its regions. */
+void rnic_verbs_dm_region_made(struct rnic_verbs_dm_memory *memory);
 void rnic_verbs_dm_region_gone(struct ibv_context *context, struct rnic_verbs_dm_memory *memory);
 struct ibv_mr *rnic_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
 				    size_t length, unsigned access);

@@ -4,7 +4,7 @@
 #define LIB_NIC_ENGINE_RESPONDER_RESPONDER_STATE_H
 
 #include "lib/nic/engine/objects/recv_queue.h"
-#include "lib/nic/engine/responder/responder_resources.h"
+#include "lib/nic/engine/objects/responder_resources.h"
 #include "proto/wire/psn.h"
 
 #include <stdbool.h>

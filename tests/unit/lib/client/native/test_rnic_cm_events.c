@@ -3,7 +3,7 @@
 #include "tests/unit/lib/client/native/fake_session.h"
 
 #include "lib/client/native/drop_in_calls.h"
-#include "lib/client/native/rnic_cm_objects.h"
+#include "lib/client/native/cm/rnic_cm_objects.h"
 #include "tests/unit/unit_test.h"
 
 #include <errno.h>

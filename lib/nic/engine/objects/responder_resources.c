@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/nic/engine/responder/responder_resources.h"
+#include "lib/nic/engine/objects/responder_resources.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/nic/engine/responder/responder_resources.h"
+#include "lib/nic/engine/objects/responder_resources.h"
 #include "tests/unit/unit_test.h"
 
 static struct responder_resource *add(struct responder_resources *ring, uint32_t psn,

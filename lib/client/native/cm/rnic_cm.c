@@ -2,7 +2,7 @@
 /* Identifiers of the connection manager: every call is one request to the daemon. */
 #include "lib/client/native/drop_in_calls.h"
 #include "lib/client/native/refuse_null.h"
-#include "lib/client/native/rnic_cm_objects.h"
+#include "lib/client/native/cm/rnic_cm_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,50 +42,6 @@ static int request_endpoints(struct rnic_cm_id *id, enum rnic_ctl_operation oper
 
 /* ---- being and not being ---- */
 
-static int cm_enter(struct rnic_cm_id *id)
-{
-	struct rnic_context *context = id->context;
-	int error = 0;
-
-	pthread_mutex_lock(&context->objects_lock);
-	if (context->cm_ids == NULL)
-		context->cm_ids = calloc(RNIC_CM_IDS_MAX, sizeof(struct rnic_cm_id *));
-	if (context->cm_ids == NULL)
-		error = -ENOMEM;
-	else
-		context->cm_ids[id->handle.slot] = id;
-	pthread_mutex_unlock(&context->objects_lock);
-	return error;
-}
-
-int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle, void *user,
-		     struct rnic_cm_id **adopted)
-{
-	struct rnic_context *context = channel->context;
-	struct rnic_cm_id *id;
-	int error;
-
-	if (handle.slot >= RNIC_CM_IDS_MAX)
-		return -EIO;
-	id = malloc(sizeof(*id));
-	if (id == NULL)
-		return -ENOMEM;
-	*id = (struct rnic_cm_id){
-		.context = context,
-		.channel = channel,
-		.handle = handle,
-		.user = user,
-	};
-	error = cm_enter(id);
-	if (error != 0) {
-		free(id);
-		return error;
-	}
-	rnic_context_hold(context);
-	*adopted = id;
-	return 0;
-}
-
 int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port_space,
 		      enum rnic_qp_type qp_type, void *user, struct rnic_cm_id **id)
 {
@@ -108,18 +64,6 @@ int rnic_cm_create_id(struct rnic_cm_channel *channel, enum rnic_port_space port
 		rnic_cm_channel_go_on(channel, cancellation);
 	}
 	return error;
-}
-
-/* Events about the identifier are void from here on. */
-static void cm_leave(struct rnic_cm_id *id)
-{
-	struct rnic_context *context = id->context;
-
-	pthread_mutex_lock(&context->objects_lock);
-	/* The daemon may have given the slot to another identifier meanwhile. */
-	if (context->cm_ids[id->handle.slot] == id)
-		context->cm_ids[id->handle.slot] = NULL;
-	pthread_mutex_unlock(&context->objects_lock);
 }
 
 static void cm_await_acknowledgements(struct rnic_cm_id *id)
@@ -170,7 +114,7 @@ static int cm_destroy_at_daemon(struct rnic_cm_id *id)
 
 	error = rnic_cm_destroy_handle(channel, id->handle);
 	if (error == 0)
-		cm_leave(id);
+		rnic_cm_leave_table(id);
 	cm_go_on(channel, cancellation);
 	return error;
 }
@@ -187,7 +131,7 @@ int rnic_cm_end_id(struct rnic_cm_id *id)
 	if (error != 0 && rnic_context_lost(id->context) == 0)
 		return error;
 	if (error != 0)
-		cm_leave(id);
+		rnic_cm_leave_table(id);
 	id->has_ended = true;
 	return 0;
 }

@@ -7,8 +7,8 @@
  * identifier reports. A thread that holds a channel's `taking` may take objects_lock, not the other
  * way round.
  */
-#ifndef LIB_CLIENT_NATIVE_RNIC_CM_OBJECTS_H
-#define LIB_CLIENT_NATIVE_RNIC_CM_OBJECTS_H
+#ifndef LIB_CLIENT_NATIVE_CM_RNIC_CM_OBJECTS_H
+#define LIB_CLIENT_NATIVE_CM_RNIC_CM_OBJECTS_H
 
 #include "lib/client/native/rnic_objects.h"
 #include "proto/base/maxima.h"
@@ -45,6 +45,12 @@ struct rnic_cm_id {
 /* Makes the identifier that `handle` names. -EIO: no sound daemon gives such a handle. -ENOMEM. */
 int rnic_cm_adopt_id(struct rnic_cm_channel *channel, struct rnic_handle handle, void *user,
 		     struct rnic_cm_id **id);
+
+/* Under objects_lock. NULL when there is no such identifier, or no longer. */
+struct rnic_cm_id *rnic_cm_find_id(const struct rnic_context *context, struct rnic_handle handle);
+
+/* Takes the identifier from the table: events about the identifier are void from here on. */
+void rnic_cm_leave_table(struct rnic_cm_id *id);
 
 /* The channel's memory stays until it was released as often as held. */
 void rnic_cm_channel_hold(struct rnic_cm_channel *channel);

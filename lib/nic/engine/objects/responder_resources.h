@@ -7,8 +7,8 @@
  * A ring of max_dest_rd_atomic slots ordered by PSN; a new request evicts the oldest, if it was
  * answered.
  */
-#ifndef LIB_NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
-#define LIB_NIC_ENGINE_RESPONDER_RESPONDER_RESOURCES_H
+#ifndef LIB_NIC_ENGINE_OBJECTS_RESPONDER_RESOURCES_H
+#define LIB_NIC_ENGINE_OBJECTS_RESPONDER_RESOURCES_H
 
 #include "proto/wire/psn.h"
 

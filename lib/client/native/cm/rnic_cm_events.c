@@ -2,7 +2,7 @@
 /* Channels of the connection manager, and the events that wait behind them. */
 #include "lib/client/native/drop_in_calls.h"
 #include "lib/client/native/refuse_null.h"
-#include "lib/client/native/rnic_cm_objects.h"
+#include "lib/client/native/cm/rnic_cm_objects.h"
 #include "lib/client/native/rnic_wait.h"
 
 #include <errno.h>
@@ -103,17 +103,6 @@ int rnic_cm_channel_fd(const struct rnic_cm_channel *channel)
 	return channel->fd;
 }
 
-/* Under objects_lock. NULL when there is no such identifier, or no longer. */
-static struct rnic_cm_id *find_id(const struct rnic_context *context, struct rnic_handle handle)
-{
-	struct rnic_cm_id *id;
-
-	if (context->cm_ids == NULL || handle.slot >= RNIC_CM_IDS_MAX)
-		return NULL;
-	id = context->cm_ids[handle.slot];
-	return id != NULL && id->handle.generation == handle.generation ? id : NULL;
-}
-
 /* Under objects_lock. The identifier that the event of the channel is about; NULL: the event is
  * void.
  */
@@ -121,7 +110,8 @@ static struct rnic_cm_id *find_reporting(const struct rnic_cm_channel *channel,
 					 const struct rnic_ctl_cm_event *told)
 {
 	const bool is_request = told->type == RNIC_CM_CONNECT_REQUEST;
-	struct rnic_cm_id *id = find_id(channel->context, is_request ? told->listener : told->id);
+	struct rnic_cm_id *id =
+		rnic_cm_find_id(channel->context, is_request ? told->listener : told->id);
 
 	return id != NULL && id->channel == channel && id->moves == told->moves ? id : NULL;
 }
