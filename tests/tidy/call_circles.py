@@ -28,24 +28,26 @@ CIRCLES = [
 
 
 def source_of(build, path):
-    """The source of an object file, by its path from the repository without the suffix."""
+    """The source of an object file, by its path from the repository."""
     parts = []
     for part in path.relative_to(build).parts:
         if part == "__" and parts:
             parts.pop()
         elif part != "CMakeFiles" and not part.endswith(".dir"):
             parts.append(part)
-    return pathlib.PurePosixPath(*parts).with_suffix("").with_suffix("").as_posix()
+    return pathlib.PurePosixPath(*parts).with_suffix("")
 
 
-def object_files(build):
-    """Source -> its object files. A source may be in several targets."""
+def object_files(tree, build):
+    """Source without suffix -> its object files. A source may be in several targets, and a build
+    tree may keep the objects of sources that were moved."""
     objects = collections.defaultdict(list)
     for path in sorted(pathlib.Path(build).rglob("*.o")):
         if any(part.endswith(".dir") for part in path.parts):
             source = source_of(build, path)
-            if path.relative_to(build).as_posix().startswith(PRODUCT):
-                objects[source].append(path)
+            if (path.relative_to(build).as_posix().startswith(PRODUCT)
+                    and (tree.root / source).exists()):
+                objects[source.with_suffix("").as_posix()].append(path)
     return objects
 
 
@@ -61,10 +63,10 @@ def symbols_of(paths):
     return symbols
 
 
-def call_graph(build):
+def call_graph(tree, build):
     """(source -> the sources that the source calls, (caller, callee) -> the symbols). Where several
     programs define a symbol, nobody can tell which of them is called: such a call is none."""
-    objects = object_files(build)
+    objects = object_files(tree, build)
     source_by_path = {str(path): source for source, paths in objects.items() for path in paths}
     symbols = symbols_of(list(source_by_path)) if source_by_path else {}
     c_library = ctypes.CDLL("libc.so.6")
@@ -119,7 +121,7 @@ def check_order_of_calls(tree, calls):
 
 
 def check_build_calls(tree, build, exceptions=None):
-    graph, calls = call_graph(pathlib.Path(build))
+    graph, calls = call_graph(tree, pathlib.Path(build))
     if not graph:
         tree.complaints.append("no object files of the product in the build tree")
     check_circles_of_calls(tree, graph, calls, CIRCLES if exceptions is None else exceptions)

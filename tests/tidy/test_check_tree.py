@@ -328,6 +328,7 @@ with --port socket: io_uring_setup.
                 path = pathlib.Path(build) / name
                 output = path.parent / "CMakeFiles" / "library.dir" / (path.name + ".o")
                 output.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
                 self.compile(text, str(output), "-c")
             tree = check_tree.Tree(build)
             call_circles.check_build_calls(tree, build, list(exceptions))
