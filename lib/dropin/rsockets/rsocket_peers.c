@@ -211,6 +211,7 @@ static int rsocket_peers_resolve(const struct sockaddr_storage *own,
 		error = resolve_from(NULL, peer, &route->id);
 	if (error != 0)
 		return error;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a failed call leaves an errno. */
 	route->source = is_fixed ? *own : route->id->route.addr.src_storage;
 	set_port(&route->source, rnic_rsocket_port_of(own));
 	error = describe_way(route->id, &route->attributes);

@@ -64,6 +64,7 @@ static void packet_write(struct capture *capture, struct pcapng_packet *packet,
 		capture_end(capture);
 	else if (capture->flush_at_ns == UINT64_MAX)
 		capture->flush_at_ns = now_ns + FLUSH_AFTER_NS;
+	packet->pieces[0] = NULL; /* the headers end here */
 }
 
 static void capture_sent(void *context, const struct datagram *datagram,
