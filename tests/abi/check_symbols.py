@@ -4,7 +4,6 @@
 offers is offered by OURS too, except those that no program of this century imports. Of its own,
 OURS offers no more than what our libraries say to each other."""
 
-import ctypes.util
 import glob
 import os
 import re

@@ -57,7 +57,10 @@ inside() {
 leader=""
 SECONDS=0
 until leader=$(pgrep -P $nspawn -o) && [ -S "/proc/$leader/root/run/systemd/private" ]; do
-	kill -0 $nspawn 2>/dev/null && [ $SECONDS -lt 60 ] || { cat "$folder/console"; exit 125; }
+	if ! kill -0 $nspawn 2>/dev/null || [ $SECONDS -ge 60 ]; then
+		cat "$folder/console"
+		exit 125
+	fi
 	sleep 0.1 # between two polls
 done
 # "degraded": a unit failed that has nothing to do in a container.

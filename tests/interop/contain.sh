@@ -94,6 +94,7 @@ esac
 work=$(mktemp -d "${TMPDIR:-/tmp}/rnic-test-XXXXXX") || exit 1
 chmod 755 "$work"
 mkfifo "$work/.alive"
+# shellcheck disable=SC2094 # a pipe with a name: both ends of it
 exec {alive}<>"$work/.alive" {watched}<"$work/.alive"
 start_watcher() {
 	exec <&$watched >/dev/null 2>&1 {watched}<&- {alive}>&-

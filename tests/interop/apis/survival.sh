@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # Sourced after lib.sh by tests of a program that is both server and client: transfers, and whether
 # each end finds out that the other is gone and finds it again.
 #

@@ -36,7 +36,7 @@ refuses() {
 listens() {
 	python3 -c "
 import socket, sys
-listener = socket.socket(socket.AF_UNIX, socket.SOCK_$(tr a-z A-Z <<<"$2"))
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_${2^^})
 listener.bind(sys.argv[1])
 listener.listen(8)
 while True:

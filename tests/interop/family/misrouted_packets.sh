@@ -58,7 +58,11 @@ streams_run() {
 		wait "$process" || failed=1
 	done
 	cat "$WORK"/server798?.out "$WORK"/client798?.out >"$WORK/streams.out"
-	[ $failed -eq 0 ] && pass "$* for two users" || fail "$* for two users" "$WORK/streams.out"
+	if [ $failed -eq 0 ]; then
+		pass "$* for two users"
+	else
+		fail "$* for two users" "$WORK/streams.out"
+	fi
 	misrouted=$(($(counter misrouted_pkts) - before))
 	echo "# $misrouted packets were misrouted; lost in all: $(counter misrouted_lost_pkts)"
 }

@@ -25,7 +25,7 @@ stop_by_another_name() (
 )
 
 no_process() {
-	[ -z "$(grep -lF "$folder" /proc/[0-9]*/cmdline 2>/dev/null)" ]
+	! grep -qsF "$folder" /proc/[0-9]*/cmdline
 }
 
 daemon_of() {

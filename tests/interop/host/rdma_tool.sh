@@ -71,12 +71,14 @@ check "no queue pairs" agrees qps "rdma == [] and rows == []" resource show qp
 
 echo "# programs"
 pids=()
+server=() # the side that waits names none
 for side in 0 1; do
 	exec_program $side ibv_rc_pingpong -g "${side_gid[$side]}" -p $next_port -n 100000000 \
-		$([ $side = 0 ] || echo "$server_address") >"$WORK/program$side" 2>&1 &
+		"${server[@]}" >"$WORK/program$side" 2>&1 &
 	pids+=($!)
 	own $!
 	[ $side = 1 ] || wait_for 20 server_listens_or_ended $! $next_port
+	server=("$server_address")
 done
 exec_program 0 rping -s -p $((next_port + 1)) -a "${side_address[0]}" >"$WORK/rping" 2>&1 &
 own $!

@@ -90,9 +90,10 @@ check "a function of the user's own, 200 times" says client.out "$(seq 200 | sed
 # ---- functions that must not be ----
 
 # 183 is the number of aarch64, 62 that of x86_64.
-foreign=$([ "$(uname -m)" = x86_64 ] && echo '\0\267' || echo '\0\76')
+foreign='\0\76'
+[ "$(uname -m)" = x86_64 ] && foreign='\0\267'
 cp "$share/checksum.lambda" "$WORK/foreign.lambda"
-printf "$foreign" | dd of="$WORK/foreign.lambda" bs=1 seek=10 conv=notrunc 2>/dev/null
+printf %b "$foreign" | dd of="$WORK/foreign.lambda" bs=1 seek=10 conv=notrunc 2>/dev/null
 echo x | client lambda --secret "$secret" --code "$WORK/foreign.lambda"
 check "code for another machine" grep -q "not compiled for the server's machine" "$WORK/client.err"
 head -c 100 "$share/checksum.lambda" >"$WORK/half.lambda"

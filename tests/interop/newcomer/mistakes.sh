@@ -99,6 +99,7 @@ for program in rnicd rnic-run; do
 			"$WORK/help"
 	done
 done
+# shellcheck disable=SC2013 # each line is one word
 for kind in $(grep -rohE --include=*.md 'rnicctl show [a-z]+' "$DOC" | cut -d' ' -f3 | sort -u); do
 	check "rnicctl show $kind" rnicctl show --socket a.sock "$kind"
 done

@@ -10,7 +10,7 @@ rxe_scenarios.py; what rxe does otherwise is a line in DEVIATIONS, with its reas
 
 from typing import NamedTuple, Optional
 
-from rxe_peer import ALL_ACCESS, Access, Event, Service, State, Status
+from rxe_peer import ALL_ACCESS, Access, Event, State, Status
 
 DIRECTIONS = ("rnicd", "rxe")
 FAMILIES = (4, 6)

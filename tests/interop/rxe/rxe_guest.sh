@@ -40,6 +40,7 @@ guest_refusal() {
 
 # Sets guest_package. What was fetched before does while the archive cannot be reached.
 guest_find_kernel() {
+	# shellcheck disable=SC2012 # the newest one; apt gives packages plain names
 	guest_package=$(ls -t "$1"/package/linux-image-*.deb 2>/dev/null | head -n 1)
 	[ -n "$guest_package" ] || {
 		guest_problem="no kernel can be fetched: $(tail -n 1 "$1/package/apt")"

@@ -1,5 +1,6 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: MIT
+# shellcheck shell=dash
 # The first process of the guest: makes the rdma_rxe device, then lets verbs_puppet obey the lines
 # that come through the virtual serial port.
 /bin/busybox --install -s /bin

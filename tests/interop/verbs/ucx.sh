@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # Sourced: `ucx_perftest` has the words of the command. One that is built with MPI waits for mpirun
 # without -P 0.
 
