@@ -62,7 +62,7 @@ select_files() {
 	local changed
 	mapfile -t changed < <(changed_files | grep -Fxf <(compiled_files))
 	if [ ${#changed[@]} -gt $changed_max ]; then
-		echo "${#changed[@]} files changed, $changed_max of them are checked: --all checks all" >&2
+		echo "$changed_max of ${#changed[@]} changed files are checked, all by --all" >&2
 		changed=("${changed[@]:0:changed_max}")
 	fi
 	printf '%s\n' "${changed[@]}"

@@ -30,8 +30,8 @@ has_sent() {
 
 # ucx RAILS DEVICES: ucx_perftest over these devices of each side.
 ucx() {
-	local settings=(UCX_NET_DEVICES="$2" UCX_TLS='rc_verbs,ud_verbs,self' UCX_MAX_RNDV_RAILS="$1"
-		UCX_RNDV_SCHEME=put_zcopy UCX_LOG_LEVEL=warn)
+	local settings=(UCX_NET_DEVICES="$2" UCX_TLS='rc_verbs,ud_verbs,self'
+		UCX_MAX_RNDV_RAILS="$1" UCX_RNDV_SCHEME=put_zcopy UCX_LOG_LEVEL=warn)
 	next_port=$((next_port + 1))
 	forget_output
 	(exec env "${settings[@]}" "$BIN/rnic-run" --no-daemon "${server[@]}" "${direct[@]}" \
