@@ -80,6 +80,7 @@ run_command() {
 
 # is_left_out: whether only other pages are to be typed.
 is_left_out() {
+	# shellcheck disable=SC2053 # the option is a pattern of pages
 	[ -n "$only" ] && [[ $page != $only ]]
 }
 
