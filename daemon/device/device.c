@@ -3,6 +3,7 @@
 #include "daemon/device/device_limits.h"
 #include "daemon/shared/quota/client_limits.h"
 #include "daemon/shared/reports/trouble_text.h"
+#include "daemon/shared/served_peer/peer_teardown.h"
 #include "daemon/shared/served_peer/request_turn.h"
 #include "lib/nic/engine/engine_limits.h"
 
@@ -10,7 +11,6 @@
 #include "daemon/device/queues/cqe_delivery.h"
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/queues/wqe_fetch.h"
-#include "daemon/device/requests/connection_teardown.h"
 #include "daemon/device/requests/device_connection.h"
 #include "daemon/device/requests/device_requests.h"
 #include "daemon/device/session/session.h"
@@ -125,7 +125,7 @@ static int device_open_sessions(struct device *device, const struct device_confi
 		goto close_sessions;
 	device->sessions.guard = config->guard;
 	device->sessions.is_program = config->is_program;
-	device->connections.quotas.deferred_close.is_immediate = config->is_program;
+	device->connections.peers.quotas.deferred_close.is_immediate = config->is_program;
 	device->has_sigbus_guard = !config->is_program;
 	result = device->has_sigbus_guard ? sigbus_guard_watch(&device->sessions) : 0;
 	if (result != 0)
@@ -133,7 +133,7 @@ static int device_open_sessions(struct device *device, const struct device_confi
 	return 0;
 
 close_connections:
-	connection_set_fini(&device->connections);
+	served_set_fini(&device->connections.peers);
 close_sessions:
 	session_set_fini(&device->sessions);
 fail:
@@ -223,8 +223,8 @@ void device_end_waits(struct device *device)
 void device_close(struct device *device)
 {
 	device_end_waits(device);
-	connection_teardown_all(&device->connections);
-	connection_set_fini(&device->connections);
+	peer_teardown_all(&device->connections.peers);
+	served_set_fini(&device->connections.peers);
 	session_set_fini(&device->sessions);
 	if (device->has_sigbus_guard)
 		sigbus_guard_unwatch();
@@ -251,7 +251,7 @@ void device_end_client(struct device *device, uint32_t client_id)
 
 uint32_t device_client_count(const struct device *device)
 {
-	return device->connections.connection_count;
+	return device->connections.peers.count;
 }
 
 uint32_t device_session_count(const struct device *device)
@@ -323,7 +323,7 @@ static bool device_end_turn(struct device *device, uint32_t done)
 {
 	session_turn_deliver(&device->sessions, done > 0);
 	sigbus_guard_break(&device->sessions);
-	connection_teardown_run(&device->connections);
+	peer_teardown_run(&device->connections.peers, device->sessions.now_ns);
 	return done > 0;
 }
 
@@ -354,7 +354,7 @@ bool device_has_work(const struct device *device)
 {
 	/* WQEs that end in error send nothing, but may leave responses to send. */
 	return session_turn_has_work(&device->sessions) || data_path_has_work(&device->path) ||
-	       connection_set_has_work(&device->connections);
+	       served_set_has_work(&device->connections.peers);
 }
 
 bool device_prepare_sleep(struct device *device)
@@ -363,7 +363,7 @@ bool device_prepare_sleep(struct device *device)
 	session_turn_announce_sleep(&device->sessions);
 	return session_turn_take_work(&device->sessions) == 0 &&
 	       !session_turn_has_work(&device->sessions) &&
-	       !connection_set_has_work(&device->connections);
+	       !served_set_has_work(&device->connections.peers);
 }
 
 void device_note_sleep(struct device *device)
@@ -383,23 +383,23 @@ void device_withdraw_sleep(struct device *device)
 
 void device_note_requests(struct device *device)
 {
-	request_turn_note(&device->connections.server);
+	request_turn_note(&device->connections.peers.server);
 }
 
 bool device_serve(struct device *device)
 {
 	device_end_waits(device);
-	return request_turn_run(&device->connections.server);
+	return request_turn_run(&device->connections.peers.server);
 }
 
 bool device_has_resumes(const struct device *device)
 {
-	return request_server_has_resumes(&device->connections.server);
+	return request_server_has_resumes(&device->connections.peers.server);
 }
 
 int device_requests_fd(const struct device *device)
 {
-	return device->connections.server.epoll_fd;
+	return device->connections.peers.server.epoll_fd;
 }
 
 bool device_poll(struct device *device)
@@ -478,8 +478,8 @@ uint64_t device_next_deadline_ns(const struct device *device)
 {
 	const uint64_t deadlines_ns[] = {
 		data_path_next_deadline_ns(&device->path),
-		connection_teardown_next_ns(&device->connections),
-		request_server_next_deadline_ns(&device->connections.server),
+		served_peer_deadline_ns(&device->connections.peers.silent),
+		request_server_next_deadline_ns(&device->connections.peers.server),
 	};
 
 	return rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));

@@ -37,14 +37,14 @@ void device_forget(struct device *device)
 
 	list_for_each (node, &device->sessions.sessions)
 		device_forget_session(list_entry(node, struct session, node));
-	list_for_each (node, &device->connections.connections) {
+	list_for_each (node, &device->connections.peers.all) {
 		const struct device_connection *connection =
-			list_entry(node, struct device_connection, node);
+			list_entry(node, struct device_connection, peer.node);
 
-		device_forget_fd(connection->requests.fd);
+		device_forget_fd(connection->peer.requests.fd);
 		device_forget_fd(connection->pid_fd);
 	}
-	device_forget_fd(device->connections.server.epoll_fd);
+	device_forget_fd(device->connections.peers.server.epoll_fd);
 	device_forget_fd(device->sessions.epoll_fd);
 	port_stack_close(&device->ports);
 }

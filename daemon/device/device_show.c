@@ -165,9 +165,9 @@ static void show_client(struct show_rows *rows, const struct device_connection *
 
 	if (row == NULL)
 		return;
-	row->client_id = connection->client_id;
-	row->pid = (uint32_t)connection->pid;
-	row->uid = connection->uid;
+	row->client_id = connection->peer.client_id;
+	row->pid = (uint32_t)connection->peer.pid;
+	row->uid = connection->peer.uid;
 	row->qp_count = session->qps.count;
 	row->mr_count = session->mrs.count;
 	row->mw_count = session->mws.count;
@@ -175,7 +175,7 @@ static void show_client(struct show_rows *rows, const struct device_connection *
 	row->pd_count = session->pds.count;
 	row->srq_count = session->srqs.count;
 	row->registered_bytes = session->registered_bytes;
-	memcpy(row->program, connection->program, sizeof(row->program));
+	memcpy(row->program, connection->peer.program, sizeof(row->program));
 }
 
 static void show_session(struct show_rows *rows, uint32_t kind, const struct session *session)
@@ -195,9 +195,9 @@ void device_show(const struct device *device, uint32_t kind, struct show_rows *r
 {
 	const struct list *node;
 
-	list_for_each (node, &device->connections.connections) {
+	list_for_each (node, &device->connections.peers.all) {
 		const struct device_connection *connection =
-			list_entry(node, struct device_connection, node);
+			list_entry(node, struct device_connection, peer.node);
 
 		if (connection->session == NULL)
 			continue;
@@ -210,7 +210,7 @@ void device_show(const struct device *device, uint32_t kind, struct show_rows *r
 
 void device_fill_stats(const struct device *device, struct rnic_stats_page *stats)
 {
-	const uint64_t *usage = device->connections.quotas.usage;
+	const uint64_t *usage = device->connections.peers.quotas.usage;
 
 	atomic_store_explicit(&stats->gids_used, session_turn_gids_used(&device->sessions),
 			      memory_order_relaxed);

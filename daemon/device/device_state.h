@@ -6,7 +6,7 @@
 #ifndef DAEMON_DEVICE_DEVICE_STATE_H
 #define DAEMON_DEVICE_DEVICE_STATE_H
 
-#include "daemon/device/requests/connection_set.h"
+#include "daemon/device/requests/device_connection.h"
 #include "daemon/device/session/session_set.h"
 #include "daemon/shared/link/device_facts.h"
 #include "lib/nic/engine/engine.h"

@@ -23,7 +23,7 @@
 #include "daemon/device/device_state.h"
 #include "daemon/device/queues/session_queues.h"
 #include "daemon/device/queues/wqe_fetch.h"
-#include "daemon/device/requests/connection_teardown.h"
+#include "daemon/shared/served_peer/peer_teardown.h"
 #include "daemon/device/requests/device_connection.h"
 #include "daemon/device/requests/device_requests.h"
 #include "daemon/device/session/session.h"
@@ -234,7 +234,8 @@ static void request(struct run *run, struct ctl_call *call, uint16_t operation, 
 	uint32_t bytes = rnic_ctl_request_bytes(operation);
 	int result;
 
-	call->connection = is_control ? &run->client->requests : &run->connection->requests;
+	call->connection =
+		is_control ? &run->client->peer.requests : &run->connection->peer.requests;
 	if (call->connection->is_broken)
 		return;
 	call->request.header = (struct rnic_ctl_header){
@@ -426,9 +427,9 @@ static void make_qp(struct run *run, struct ctl_call *call, struct rnic_handle p
 static void greet(struct run *run)
 {
 	struct device_client client = {
-		.client_id = run->client->client_id,
-		.uid = run->client->uid,
-		.pid = run->client->pid,
+		.client_id = run->client->peer.client_id,
+		.uid = run->client->peer.uid,
+		.pid = run->client->peer.pid,
 		.pid_fd = -1,
 	};
 	int sockets[2];
@@ -439,7 +440,7 @@ static void greet(struct run *run)
 	assert(device_connection_create(&device.device.connections, &client, &run->connection) ==
 	       0);
 	run->client->has_greeted = true;
-	list_remove(&run->client->hello_node);
+	list_remove(&run->client->peer.silent_node);
 }
 
 /* HELLO, OPEN_DEVICE, a PD, a CQ, a region, a window, an SRQ, an address handle, a QP
@@ -483,8 +484,8 @@ static void play(struct run *run)
 
 	make_objects(run, &call);
 	for (uint32_t i = 0;
-	     i < REQUESTS_MAX && run->input.left > 0 && !run->client->requests.is_broken &&
-	     !run->connection->requests.is_broken;
+	     i < REQUESTS_MAX && run->input.left > 0 && !run->client->peer.requests.is_broken &&
+	     !run->connection->peer.requests.is_broken;
 	     i++) {
 		uint8_t operation = take_byte(&run->input);
 
@@ -509,16 +510,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(run.client != NULL);
 	play(&run);
 	turn();
-	client_end(run.client);
-	device_connection_end(run.connection);
-	while (device.clients.client_count > 0)
+	served_peer_end(&run.client->peer);
+	served_peer_end(&run.connection->peer);
+	while (device.clients.peers.count > 0)
 		client_teardown_run(&device.clients);
-	while (device.device.connections.connection_count > 0)
-		connection_teardown_run(&device.device.connections);
+	while (device.device.connections.peers.count > 0)
+		peer_teardown_run(&device.device.connections.peers, device.device.sessions.now_ns);
 	close(sockets[1]);
 	for (uint32_t i = 0; i < RESOURCE_COUNT; i++) {
-		assert(device.clients.quotas.usage[i] == 0);
-		assert(device.device.connections.quotas.usage[i] == 0);
+		assert(device.clients.peers.quotas.usage[i] == 0);
+		assert(device.device.connections.peers.quotas.usage[i] == 0);
 	}
 	return 0;
 }

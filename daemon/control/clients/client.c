@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/clients/client.h"
-#include "daemon/shared/quota/client_limits.h"
 
 #include "daemon/control/clients/client_set.h"
-#include "daemon/control/clients/control_limits.h"
 #include "daemon/control/supervisor/device_set.h"
 #include "daemon/shared/base/log.h"
+#include "daemon/shared/quota/client_limits.h"
 #include "proto/base/time_units.h"
 
-#include <assert.h>
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,44 +29,61 @@ static uint32_t client_draw_id(struct client_set *set)
 	return client_id;
 }
 
+/* Opens the account of a client of `uid`. A user who has too much may still look. */
+static int client_open_account(struct client_set *set, struct quota_account *account, uid_t uid)
+{
+	struct user_quota *user = user_quota_join(&set->users, uid);
+	int result;
+
+	if (user == NULL)
+		return -ENOMEM;
+	result = quota_open(account, &set->peers.quotas, user);
+	if (result != 0)
+		result = quota_open_viewer(account, &set->peers.quotas, user);
+	if (result != 0)
+		user_quota_leave(user);
+	return result;
+}
+
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid)
 {
 	struct client *client = calloc(1, sizeof(*client));
-	struct user_quota *user;
 
 	if (client == NULL)
 		return NULL;
-	user = user_quota_join(&set->users, uid);
-	if (user == NULL)
+	if (client_open_account(set, &client->peer.account, uid) != 0)
 		goto free_client;
-	if (quota_open(&client->account, &set->quotas, user) != 0 &&
-	    quota_open_viewer(&client->account, &set->quotas, user) != 0)
-		goto leave_user;
 	if (handle_table_add(&set->numbers, client, &client->number) != 0)
 		goto close_account;
-	if (request_connection_open(&client->requests, &set->server, &client->account, socket_fd) !=
-	    0)
+	if (served_set_add(&set->peers, &client->peer, socket_fd, set->now_ns) != 0)
 		goto remove_number;
 	client->set = set;
-	client->pid = pid;
-	client->uid = uid;
+	client->peer.pid = pid;
+	client->peer.uid = uid;
+	client->peer.objects = client;
 	handle_table_init(&client->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&client->cm_ids, LIMIT_SESSION_CM_IDS);
-	client->client_id = client_draw_id(set);
-	client_expect_hello(client, &set->pre_hello);
-	list_add_tail(&set->clients, &client->node);
-	set->client_count++;
+	client->peer.client_id = client_draw_id(set);
 	return client;
 
 remove_number:
 	handle_table_remove(&set->numbers, client->number);
 close_account:
-	quota_close(&client->account);
-leave_user:
-	user_quota_leave(user);
+	quota_close(&client->peer.account);
+	user_quota_leave(client->peer.account.user);
 free_client:
 	free(client);
 	return NULL;
+}
+
+struct client *client_of_peer(struct served_peer *peer)
+{
+	return RNIC_CONTAINER_OF(peer, struct client, peer);
+}
+
+struct client *client_of_connection(struct request_connection *requests)
+{
+	return RNIC_CONTAINER_OF(requests, struct client, peer.requests);
 }
 
 static void client_remember(const struct client *client)
@@ -77,87 +92,58 @@ static void client_remember(const struct client *client)
 	struct gone_client *gone = &set->gone[set->gone_count++ % CLIENT_SET_GONE_MAX];
 
 	*gone = (struct gone_client){
-		.client_id = client->client_id,
-		.pid = client->pid,
-		.uid = client->uid,
+		.client_id = client->peer.client_id,
+		.pid = client->peer.pid,
+		.uid = client->peer.uid,
 		.device_pid = client->device->pid,
 	};
-	memcpy(gone->program, client->program, sizeof(gone->program));
+	memcpy(gone->program, client->peer.program, sizeof(gone->program));
 }
 
-void client_cut(struct client *client)
+void client_cut(struct served_peer *peer)
 {
-	list_remove(&client->hello_node);
-	request_connection_cut(&client->requests);
-	device_set_forget_viewer(client->set->devices, client->client_id);
+	struct client *client = client_of_peer(peer);
+
+	served_set_cut(peer);
+	device_set_forget_viewer(client->set->devices, peer->client_id);
 	if (client->device == NULL)
 		return;
 	client_remember(client);
-	device_set_end_client(client->device, client->client_id);
+	device_set_end_client(client->device, peer->client_id);
 	device_set_release(client->device);
 	client->device = NULL;
 }
 
-void client_destroy(struct client *client)
+void client_destroy(struct served_peer *peer)
 {
-	struct client_set *set = client->set;
+	struct client *client = client_of_peer(peer);
 
-	assert(client->requests.fd < 0);
-	handle_table_fini(&client->cm_ids);
-	handle_table_fini(&client->cm_channels);
-	handle_table_remove(&set->numbers, client->number);
-	quota_close(&client->account);
-	user_quota_leave(client->account.user);
-	list_remove(&client->broken_node);
-	list_remove(&client->node);
-	set->client_count--;
-	set->server.freed_count++;
+	handle_table_remove(&client->set->numbers, client->number);
+	served_set_remove(peer);
+	user_quota_leave(peer->account.user);
 	free(client);
-}
-
-void client_end(struct client *client)
-{
-	if (client->requests.is_broken)
-		return;
-	client->requests.is_broken = true;
-	client->set->server.ended_count++;
-	list_add_tail(&client->set->broken, &client->broken_node);
 }
 
 bool client_has_gone(struct client *client)
 {
-	if (!client->requests.is_broken && request_connection_is_hung_up(&client->requests))
-		client_end(client);
-	return client->requests.is_broken;
-}
+	struct request_connection *requests = &client->peer.requests;
 
-void client_break(struct client *client, const char *format, ...)
-{
-	char reason[RNIC_CTL_TEXT_BYTES];
-	va_list arguments;
-
-	if (client->requests.is_broken)
-		return;
-	client_end(client);
-	va_start(arguments, format);
-	vsnprintf(reason, sizeof(reason), format, arguments);
-	va_end(arguments);
-	log_from_client("client %u (%s, pid %d, user %u) was disconnected: %s", client->client_id,
-			client->program[0] != '\0' ? client->program : "unnamed", (int)client->pid,
-			(unsigned)client->uid, reason);
+	if (!requests->is_broken && request_connection_is_hung_up(requests))
+		served_peer_end(&client->peer);
+	return requests->is_broken;
 }
 
 static void client_set_end_all_of(struct client_set *set, uid_t uid)
 {
 	struct list *node;
 
-	list_for_each (node, &set->clients) {
-		struct client *client = list_entry(node, struct client, node);
+	list_for_each (node, &set->peers.all) {
+		struct served_peer *peer = list_entry(node, struct served_peer, node);
 
-		if (client->uid != uid)
+		if (peer->uid != uid)
 			continue;
-		client->requests.is_costly = true;
-		client_end(client);
+		peer->requests.is_costly = true;
+		served_peer_end(peer);
 	}
 }
 
@@ -195,9 +181,9 @@ void client_note_late_trouble(struct client_set *set, const struct gone_client *
 
 void client_note_trouble(struct client *client, const char *subject, const char *reason)
 {
-	struct gone_client present = {.pid = client->pid, .uid = client->uid};
+	struct gone_client present = {.pid = client->peer.pid, .uid = client->peer.uid};
 
-	memcpy(present.program, client->program, sizeof(present.program));
+	memcpy(present.program, client->peer.program, sizeof(present.program));
 	client_note_late_trouble(client->set, &present, subject, reason);
 }
 
@@ -213,10 +199,10 @@ struct client *client_find(const struct client_set *set, uint32_t client_id)
 {
 	struct list *node;
 
-	list_for_each (node, &set->clients) {
-		struct client *client = list_entry(node, struct client, node);
+	list_for_each (node, &set->peers.all) {
+		struct client *client = list_entry(node, struct client, peer.node);
 
-		if (client->client_id == client_id)
+		if (client->peer.client_id == client_id)
 			return client;
 	}
 	return NULL;
@@ -242,22 +228,13 @@ uint32_t client_object_number(const struct client *client, uint32_t slot)
 
 void client_expect_hello(struct client *client, struct list *list)
 {
-	list_remove(&client->hello_node);
-	client->hello_by_ns = client->set->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS;
-	list_add_tail(list, &client->hello_node);
-}
-
-uint64_t client_hello_deadline_ns(const struct list *list)
-{
-	if (list_is_empty(list))
-		return UINT64_MAX;
-	return list_first_entry(list, const struct client, hello_node)->hello_by_ns;
+	served_peer_await(&client->peer, list, client->set->now_ns);
 }
 
 uint64_t client_next_hello_ns(const struct client_set *set)
 {
-	const uint64_t say_ns = client_hello_deadline_ns(&set->pre_hello);
-	const uint64_t wait_ns = client_hello_deadline_ns(&set->greeting);
+	const uint64_t say_ns = served_peer_deadline_ns(&set->peers.silent);
+	const uint64_t wait_ns = served_peer_deadline_ns(&set->greeting);
 
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client: a control connection, the process behind it, and the client's objects of the connection
+ * A client: the peer of a control connection (served_peer.h), and its objects of the connection
  * manager. HELLO also makes a device connection, unless the client is an administrator; a device
  * process serves that one. When one of the two ends, the process behind it tells the other, which
  * ends too (RNIC_PROCESS_CLIENT_GONE).
  *
- * The client is hostile. client_break() notes what is wrong, and client_teardown_run() ends the
- * client where no caller still holds a pointer to the client.
- *
- * Invariant: the account (quota.h) ends at 0; client_destroy() asserts this.
+ * The client is hostile. served_peer_break() notes what is wrong, and client_teardown_run() ends
+ * the client where no caller still holds a pointer to the client.
  */
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_H
 
 #include "daemon/shared/base/handle_table.h"
-#include "daemon/shared/quota/quota.h"
 #include "daemon/shared/reports/show_rows.h"
-#include "daemon/shared/served_peer/request_connection.h"
+#include "daemon/shared/served_peer/served_peer.h"
 #include "lib/nic/base/list.h"
 #include "proto/ctl/ctl_message.h"
 
@@ -28,31 +25,21 @@ struct client_set;
 struct device_child;
 struct gone_client;
 
+/* A longer call is a client's doing: a call on a socket takes microseconds. */
+#define LIMIT_CALL_NS 20000000
+
 struct client {
-	struct request_connection requests;
-	struct list node;	 /* of client_set.clients */
-	struct list hello_node;	 /* of client_set.pre_hello or greeting, until HELLO was accepted */
-	struct list broken_node; /* of client_set.broken, then leaving, then ending */
+	struct served_peer peer;
 	struct client_set *set;
-	uint32_t client_id;
-	struct rnic_handle number; /* in client_set.numbers */
-	pid_t pid;
-	uid_t uid;
-	struct quota_account account;
-	char program[RNIC_CTL_NAME_BYTES];
+	struct rnic_handle number;   /* in client_set.numbers */
 	struct device_child *device; /* that serves the client, or is to; NULL: none, or not yet */
 	bool has_greeted;	     /* HELLO was accepted */
-	uint64_t hello_by_ns;	     /* the deadline for HELLO */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
 
 	struct handle_table cm_channels; /* struct client_cm_channel */
 	struct handle_table cm_ids;	 /* struct client_cm_id */
 	uint32_t cm_event_count;	 /* events that wait in all cm_channels */
-	struct {
-		uint32_t stage;
-		uint32_t slot;
-	} teardown; /* the progress of freeing these objects */
 };
 
 /*
@@ -63,21 +50,16 @@ struct client {
  */
 struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid);
 
-/*
- * The last two of the three steps in which a client ends (client_teardown.h). client_cut() shuts
- * the connection down. client_destroy() frees the client itself after all its objects are freed,
- * and asserts that none is left.
- */
-void client_cut(struct client *client);
-void client_destroy(struct client *client);
+/* The client of a peer, and of the peer's connection. */
+struct client *client_of_peer(struct served_peer *peer);
+struct client *client_of_connection(struct request_connection *requests);
 
 /*
- * Notes that the client broke the protocol: logs one line (the first time) and marks the client,
- * which ends with this turn. `format` completes "client 3 (program, pid 17, user 1000) was
- * disconnected: ".
+ * Steps in which a client ends, for the role. client_cut() shuts the connection down, and tells the
+ * device process. client_destroy() frees the client itself after all its objects are freed.
  */
-void client_break(struct client *client, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void client_cut(struct served_peer *peer);
+void client_destroy(struct served_peer *peer);
 
 /*
  * Notes that a call on a socket of the user `uid` took `cpu_ns` of this thread's time. A user whose
@@ -86,9 +68,6 @@ void client_break(struct client *client, const char *format, ...)
  * may have all there is.
  */
 void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns);
-
-/* Ends the client with this turn and without a log line: the client has gone, or is to go. */
-void client_end(struct client *client);
 
 /*
  * Whether the client ends, and with it all that it holds. A client whose hang-up nobody has seen
@@ -114,13 +93,10 @@ struct client *client_find(const struct client_set *set, uint32_t client_id);
 uint32_t client_object_number(const struct client *client, uint32_t slot);
 
 /*
- * Puts the client into `list`, which is pre_hello or greeting of its set, and gives it the whole
+ * Puts the client into `list`, which is peers.silent or greeting of its set, and gives it the whole
  * time anew: to say HELLO, or to wait for the answer.
  */
 void client_expect_hello(struct client *client, struct list *list);
-
-/* Returns the earliest deadline in such a list; UINT64_MAX: the list is empty. */
-uint64_t client_hello_deadline_ns(const struct list *list);
 
 /* Returns the earlier of the deadlines of both lists. */
 uint64_t client_next_hello_ns(const struct client_set *set);

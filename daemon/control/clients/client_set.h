@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All clients of the control plane, and lists of the clients that wait for something. The server's
- * epoll instance holds the listening socket and the connections.
- *
- * Invariant: clients end in client_teardown_run() only, which no handler calls.
+ * All clients of the control plane. The epoll instance of their server holds the listening socket
+ * and the connections.
  */
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
@@ -12,9 +10,8 @@
 #include "daemon/control/clients/trouble_log.h"
 #include "daemon/shared/base/handle_table.h"
 #include "daemon/shared/link/device_facts.h"
-#include "daemon/shared/quota/quota_pool.h"
 #include "daemon/shared/quota/user_quota.h"
-#include "daemon/shared/served_peer/request_server.h"
+#include "daemon/shared/served_peer/served_set.h"
 #include "lib/nic/base/list.h"
 
 #include <stdbool.h>
@@ -49,20 +46,14 @@ struct client_set {
 	struct cm *cm; /* the device's connection manager; its sink is cm_sink.h's */
 	const struct device_facts *facts;
 	const struct device_settings *settings;
-	struct request_server server;
-	struct list clients;   /* struct client.node */
-	struct list pre_hello; /* struct client.hello_node, in order of hello_by_ns */
-	struct list greeting;  /* the same, of clients whose HELLO waits for a device process */
-	struct list broken;    /* struct client.broken_node: to be cut off */
-	struct list leaving;   /* struct client.broken_node: cut off, but maybe still connected */
-	struct list ending;    /* struct client.broken_node: without connections, being freed */
-	uint32_t client_count;
+	struct served_set peers; /* struct client.peer */
+	struct list greeting; /* struct served_peer.silent_node, of clients whose HELLO waits for a
+				 device process */
 	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
 	uint32_t next_client_id;
-	bool has_wrapped; /* all numbers of clients have been drawn once */
-	uint64_t now_ns;  /* time of the turn under way */
-	struct quota_pool quotas;
-	struct user_quotas users; /* of `quotas` */
+	bool has_wrapped;	  /* all numbers of clients have been drawn once */
+	uint64_t now_ns;	  /* time of the turn under way */
+	struct user_quotas users; /* of the quotas of `peers` */
 	struct throttled_users throttled_users;
 	struct trouble_log trouble_log;
 	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */
@@ -84,8 +75,5 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 
 /* The set must be empty (asserted). */
 void client_set_fini(struct client_set *set);
-
-/* Returns whether a deferred request is to go on, or a client is ending. */
-bool client_set_has_work(const struct client_set *set);
 
 #endif

@@ -84,13 +84,14 @@ void cm_identifier_describe(const struct client_cm_id *id,
 
 static void cm_identifier_send_events(struct client *client, struct client_cm_channel *channel)
 {
-	const uint64_t began_ns = request_connection_begin_call(&client->requests);
+	const uint64_t began_ns = request_connection_begin_call(&client->peer.requests);
 	int result = cm_channel_send(channel);
 
-	request_connection_end_call(&client->requests, began_ns);
+	request_connection_end_call(&client->peer.requests, began_ns);
 	if (result != 0)
-		client_break(client, "the events of its connections cannot be sent (%s)",
-			     strerror(-result));
+		served_peer_break(&client->peer,
+				  "the events of its connections cannot be sent (%s)",
+				  strerror(-result));
 }
 
 void cm_identifier_enqueue(struct client_cm_id *id, struct cm_waiting_event *event)
@@ -147,14 +148,14 @@ void cm_identifier_look(struct client *client, struct client_cm_channel *channel
 
 void cm_channel_free(struct client *client, struct client_cm_channel *channel)
 {
-	const uint64_t began_ns = request_connection_begin_call(&client->requests);
+	const uint64_t began_ns = request_connection_begin_call(&client->peer.requests);
 
 	assert(channel->references == 0);
 	cm_channel_close(channel);
-	request_connection_end_call(&client->requests, began_ns);
-	quota_discharge(&client->account, RESOURCE_DESCRIPTORS, 1);
+	request_connection_end_call(&client->peer.requests, began_ns);
+	quota_discharge(&client->peer.account, RESOURCE_DESCRIPTORS, 1);
 	handle_table_remove(&client->cm_channels, channel->handle);
-	quota_discharge(&client->account, RESOURCE_CM_CHANNEL, 1);
+	quota_discharge(&client->peer.account, RESOURCE_CM_CHANNEL, 1);
 	free(channel);
 }
 
@@ -165,7 +166,8 @@ struct cm_waiting_event *cm_identifier_new_event(struct client_cm_id *id,
 	struct rnic_ctl_cm_endpoints_reply where;
 
 	if (event == NULL) {
-		client_break(id->client, "no memory is left for the events of its connections");
+		served_peer_break(&id->client->peer,
+				  "no memory is left for the events of its connections");
 		return NULL;
 	}
 	cm_identifier_describe(id, &where);
@@ -273,7 +275,7 @@ int cm_identifier_create(struct client *client, struct client_cm_channel *channe
 			 uint16_t port_space, uint8_t qp_type, struct client_cm_id **created)
 {
 	struct client_cm_id *id;
-	int result = quota_charge(&client->account, RESOURCE_CM_ID, 1);
+	int result = quota_charge(&client->peer.account, RESOURCE_CM_ID, 1);
 
 	if (result != 0)
 		return result;
@@ -299,7 +301,7 @@ int cm_identifier_create(struct client *client, struct client_cm_channel *channe
 free_id:
 	free(id);
 discharge:
-	quota_discharge(&client->account, RESOURCE_CM_ID, 1);
+	quota_discharge(&client->peer.account, RESOURCE_CM_ID, 1);
 	return result;
 }
 
@@ -327,7 +329,7 @@ void cm_identifier_free(struct client_cm_id *id)
 			id, &list_first_entry(&id->groups, struct cm_joined_group, node)->address);
 	id->channel->references--;
 	handle_table_remove(&client->cm_ids, id->handle);
-	quota_discharge(&client->account, RESOURCE_CM_ID, 1);
+	quota_discharge(&client->peer.account, RESOURCE_CM_ID, 1);
 	free(id);
 }
 

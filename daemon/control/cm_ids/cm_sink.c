@@ -79,7 +79,7 @@ static bool request_arrived(struct client_set *set, const struct cm_event *event
 	struct cm_connection_info info;
 	struct client_cm_id *id;
 
-	if (listener->client->requests.is_broken)
+	if (listener->client->peer.requests.is_broken)
 		return false;
 	cm_describe(event->connection, &info);
 	if (cm_identifier_create(listener->client, listener->channel, listener->port_space,
@@ -116,7 +116,7 @@ static bool cm_sink_event(void *context, const struct cm_event *event)
 
 	if (event->type == CM_EVENT_CONNECT_REQUEST)
 		return request_arrived(context, event);
-	if (id->client->requests.is_broken)
+	if (id->client->peer.requests.is_broken)
 		return false;
 	waiting = cm_identifier_new_event(id, client_events[event->type], event->status);
 	if (waiting == NULL)

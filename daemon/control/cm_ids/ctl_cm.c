@@ -55,7 +55,7 @@ int ctl_cm_create_channel(struct ctl_call *call)
 	if (channel == NULL)
 		return -ENOMEM;
 	result = ctl_channel_open(call, &(struct ctl_channel){
-						.account = &client->account,
+						.account = &client->peer.account,
 						.resource = RESOURCE_CM_CHANNEL,
 						.table = &client->cm_channels,
 						.object = channel,

@@ -36,7 +36,7 @@ static int take_address(struct ctl_call *call, struct client_cm_id *id,
 	};
 	int result;
 
-	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->client->uid != 0)
+	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->client->peer.uid != 0)
 		return ctl_refuse(call, -EACCES, "only root may use ports below %u",
 				  PRIVILEGED_PORTS);
 	result = cm_bind(call->client->set->cm, &bind, &id->binding);

@@ -186,7 +186,7 @@ static void backplane_client_gone(void *context, const struct device_child *proc
 	struct client *client = client_find(backplane->config.clients, client_id);
 
 	if (client != NULL && client->device == process)
-		client_end(client);
+		served_peer_end(&client->peer);
 }
 
 /* A packet of lane 0's sockets that is for a device process. */

@@ -3,7 +3,6 @@
 #include "daemon/shared/quota/client_limits.h"
 
 #include "daemon/control/clients/client.h"
-#include "daemon/control/clients/control_limits.h"
 #include "daemon/control/cm/cm.h"
 #include "daemon/control/cm_ids/cm_sink.h"
 #include "daemon/control/server/client_teardown.h"
@@ -214,6 +213,13 @@ static int control_open_backplane(struct control_plane *control,
 	return result;
 }
 
+enum {
+	LIMIT_GID_DESCRIPTORS = 2, /* of lane 0 at an address */
+
+	/* For the network's messages, the loop, logs, and what a turn opens and closes. */
+	LIMIT_CONTROL_DESCRIPTORS = 64,
+};
+
 /* The descriptors that are not for clients, however many addresses and users there will be. */
 static uint32_t control_own_descriptors(const struct lane_groups *lanes)
 {
@@ -381,7 +387,7 @@ close_network:
 void control_plane_close(struct control_plane *control)
 {
 	device_view_close(&control->view);
-	client_teardown_all(&control->clients);
+	peer_teardown_all(&control->clients.peers);
 	client_set_fini(&control->clients);
 	backplane_close(&control->backplane);
 	cm_free(control->cm);
@@ -394,28 +400,29 @@ void control_plane_close(struct control_plane *control)
 bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 {
 	struct client_set *clients = &control->clients;
-	const uint32_t client_count = clients->client_count;
+	const uint32_t client_count = clients->peers.count;
 	bool was_busy;
 
 	clients->now_ns = now_ns;
 	device_network_tick(&control->network, now_ns);
 	was_busy = backplane_turn(&control->backplane, now_ns);
 	if (device_set_take_news(&control->backplane.devices)) {
-		request_server_wake(&clients->server);
+		request_server_wake(&clients->peers.server);
 		client_teardown_break_orphans(clients);
 	}
 	client_teardown_run(clients);
 	ctl_server_follow(&control->server, now_ns);
 	if (was_busy)
 		device_view_note(&control->view, now_ns);
-	if (clients->client_count < client_count)
+	if (clients->peers.count < client_count)
 		device_view_hasten(&control->view, now_ns);
-	return was_busy || client_set_has_work(clients) || backplane_has_work(&control->backplane);
+	return was_busy || served_set_has_work(&clients->peers) ||
+	       backplane_has_work(&control->backplane);
 }
 
 bool control_plane_has_clients(const struct control_plane *control)
 {
-	return control->clients.client_count > 0;
+	return control->clients.peers.count > 0;
 }
 
 bool control_plane_retire(struct control_plane *control)
@@ -440,7 +447,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 	const uint64_t deadlines_ns[] = {
 		backplane_next_deadline_ns(&control->backplane),
 		client_next_hello_ns(&control->clients),
-		request_server_next_deadline_ns(&control->clients.server),
+		request_server_next_deadline_ns(&control->clients.peers.server),
 		control->network.retry_ns,
 		control->server.retry_ns,
 		control->view.due_ns,

@@ -72,7 +72,8 @@ static void event_loop_watch_all(struct event_loop *loop)
 {
 	const struct control_plane *control = loop->control;
 
-	loop_watch(loop->loop, control->clients.server.epoll_fd, false, event_loop_on_clients);
+	loop_watch(loop->loop, control->clients.peers.server.epoll_fd, false,
+		   event_loop_on_clients);
 	loop_watch(loop->loop, control->backplane.devices.common.epoll_fd, false,
 		   event_loop_on_devices);
 	loop_watch(loop->loop, control->network.watch.fd, false, event_loop_on_network);
@@ -86,7 +87,7 @@ static void event_loop_watch_all(struct event_loop *loop)
 /* Serves requests. Returns whether there was anything to do. */
 static bool event_loop_serve(struct event_loop *loop)
 {
-	struct request_server *server = &loop->control->clients.server;
+	struct request_server *server = &loop->control->clients.peers.server;
 	const bool has_requests = loop->has_requests || request_server_has_resumes(server);
 
 	if (has_requests)

@@ -4,6 +4,7 @@
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/cm_ids/ctl_cm_handlers.h"
+#include "daemon/control/server/client_teardown.h"
 #include "daemon/control/server/ctl_server.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/shared/served_peer/ctl_call.h"
@@ -37,11 +38,6 @@ static int (*const ctl_handlers[RNIC_CTL_OPERATION_COUNT])(struct ctl_call *call
 	[RNIC_CTL_CM_LEAVE_MCAST] = ctl_cm_leave_mcast,
 };
 
-static struct client *ctl_client(struct request_connection *requests)
-{
-	return list_entry(requests, struct client, requests);
-}
-
 /* Returns 0 when the operation may come now and from this client. */
 static int ctl_check(struct ctl_call *call)
 {
@@ -69,7 +65,7 @@ static int ctl_handle(struct ctl_call *call)
 {
 	int result;
 
-	call->client = ctl_client(call->connection);
+	call->client = client_of_connection(call->connection);
 	result = ctl_check(call);
 	return result != 0 ? result : ctl_handlers[call->request.header.operation](call);
 }
@@ -77,22 +73,14 @@ static int ctl_handle(struct ctl_call *call)
 static void ctl_note_refusal(struct request_connection *requests, uint16_t operation, int error,
 			     const char *reason)
 {
-	trouble_of_request(ctl_client(requests), operation, error, reason);
+	trouble_of_request(client_of_connection(requests), operation, error, reason);
 }
 
 static void ctl_charge(struct request_connection *requests, uint64_t cpu_ns)
 {
-	const struct client *client = ctl_client(requests);
+	const struct client *client = client_of_connection(requests);
 
-	client_set_charge(client->set, client->uid, cpu_ns);
-}
-
-static void ctl_end(struct request_connection *requests, const char *reason)
-{
-	if (reason != NULL)
-		client_break(ctl_client(requests), "%s", reason);
-	else
-		client_end(ctl_client(requests));
+	client_set_charge(client->set, client->peer.uid, cpu_ns);
 }
 
 const struct request_role ctl_dispatch_role = {
@@ -100,5 +88,9 @@ const struct request_role ctl_dispatch_role = {
 	.handle = ctl_handle,
 	.note_refusal = ctl_note_refusal,
 	.charge = ctl_charge,
-	.end = ctl_end,
+	.first_request = "HELLO",
+	.names_users = true,
+	.stages = client_teardown_stages,
+	.cut = client_cut,
+	.destroy = client_destroy,
 };

@@ -51,20 +51,21 @@ static int hello_try_device(struct ctl_call *call)
 {
 	struct client *client = call->client;
 	struct served_client served = {
-		.client_id = client->client_id,
-		.uid = client->uid,
-		.pid = client->pid,
+		.client_id = client->peer.client_id,
+		.uid = client->peer.uid,
+		.pid = client->peer.pid,
 		.pid_fd = -1,
-		.program = client->program,
+		.program = client->peer.program,
 	};
 	char reason[DEVICE_TEXT_BYTES] = "";
 	int result = 0;
 
 	if (client->device == NULL)
-		result = device_set_acquire(client->set->devices, client->uid, &client->device,
+		result = device_set_acquire(client->set->devices, client->peer.uid, &client->device,
 					    reason);
-	if (result == 0 && client->uid == client->device->uid && client->uid != PEER_USER_CONTAINED)
-		served.pid_fd = peer_user_hold(client->requests.fd, client->pid);
+	if (result == 0 && client->peer.uid == client->device->uid &&
+	    client->peer.uid != PEER_USER_CONTAINED)
+		served.pid_fd = peer_user_hold(client->peer.requests.fd, client->peer.pid);
 	if (result == 0)
 		result = device_set_connect(client->device, &served, call->reply_fds, reason);
 	if (served.pid_fd >= 0)
@@ -88,7 +89,7 @@ static int hello_wait(struct ctl_call *call)
 {
 	const struct client *client = call->client;
 
-	if (client->set->now_ns < client->hello_by_ns) {
+	if (client->set->now_ns < client->peer.speak_by_ns) {
 		call->awaits_news = true;
 		return -EINPROGRESS;
 	}
@@ -123,7 +124,7 @@ static int hello_connect_device(struct ctl_call *call)
 	if (result == 0 || result == -EINPROGRESS)
 		return result;
 	hello_drop_device(client);
-	client_expect_hello(client, &client->set->pre_hello);
+	client_expect_hello(client, &client->set->peers.silent);
 	call->progress[0] = 0;
 	return result;
 }
@@ -133,11 +134,11 @@ static int hello_adopt(struct ctl_call *call)
 {
 	struct client *client = call->client;
 	struct served_client served = {
-		.client_id = client->client_id,
-		.uid = client->uid,
-		.pid = client->pid,
-		.pid_fd = peer_user_hold(client->requests.fd, client->pid),
-		.program = client->program,
+		.client_id = client->peer.client_id,
+		.uid = client->peer.uid,
+		.pid = client->peer.pid,
+		.pid_fd = peer_user_hold(client->peer.requests.fd, client->peer.pid),
+		.program = client->peer.program,
 	};
 	char reason[DEVICE_TEXT_BYTES] = "";
 	int result = device_set_adopt(client->set->devices, &served, &client->device,
@@ -170,13 +171,13 @@ int ctl_hello(struct ctl_call *call)
 	if ((request->flags & ~HELLO_FLAGS) != 0 ||
 	    request->flags == (RNIC_HELLO_ADMIN | RNIC_HELLO_DIRECT))
 		return ctl_refuse(call, -EINVAL, "HELLO has flags that are not defined");
-	hello_copy_program(client->program, request->program);
+	hello_copy_program(client->peer.program, request->program);
 	client->is_admin = (request->flags & RNIC_HELLO_ADMIN) != 0;
-	if (!client->is_admin && client->account.is_viewer)
+	if (!client->is_admin && client->peer.account.is_viewer)
 		return ctl_refuse(call, -ENOSPC,
 				  "user %u has as many clients as one user may have; rnicctl show "
 				  "clients lists them",
-				  (unsigned)client->uid);
+				  (unsigned)client->peer.uid);
 	if (!client->is_admin) {
 		result = (request->flags & RNIC_HELLO_DIRECT) != 0 ? hello_adopt(call)
 								   : hello_connect_device(call);
@@ -184,10 +185,10 @@ int ctl_hello(struct ctl_call *call)
 			return result;
 	}
 	client->has_greeted = true;
-	list_remove(&client->hello_node);
+	list_remove(&client->peer.silent_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
-	reply->client_id = client->client_id;
-	if (client->is_admin && !device_set_serves(client->set->devices, client->uid))
+	reply->client_id = client->peer.client_id;
+	if (client->is_admin && !device_set_serves(client->set->devices, client->peer.uid))
 		reply->flags = RNIC_HELLO_REFUSES_PROGRAMS;
 	reply->device = client->set->facts->device;
 	return 0;

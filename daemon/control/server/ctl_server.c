@@ -26,7 +26,7 @@ static void ctl_server_watch(const struct ctl_server *server, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.ptr = NULL};
 
-	epoll_ctl(server->set->server.epoll_fd, EPOLL_CTL_MOD, server->listen_fd, &event);
+	epoll_ctl(server->set->peers.server.epoll_fd, EPOLL_CTL_MOD, server->listen_fd, &event);
 }
 
 /* Accepts nothing for a moment: the newcomers wait in the socket, which would wake us again. */
@@ -76,13 +76,13 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 	server->rights = peer_user_rights();
 	server->spare_fd = ctl_server_open_spare();
 	server->retry_ns = server->spare_fd >= 0 ? UINT64_MAX : 0;
-	if (epoll_ctl(set->server.epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
+	if (epoll_ctl(set->peers.server.epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
 		result = -errno;
 		snprintf(reason, SOCKET_PATH_REASON_BYTES, "cannot watch the control socket");
 		ctl_server_close(server);
 		return result;
 	}
-	set->server.listener = server;
+	set->peers.server.listener = server;
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static void ctl_server_refuse(struct ctl_server *server, int fd, const char *rea
 				(unsigned)uid, reason);
 		ctl_server_shut_down(server, fd, uid);
 	}
-	deferred_close_take(&server->set->server.deferred_close, fd);
+	deferred_close_take(&server->set->peers.server.deferred_close, fd);
 }
 
 /*

@@ -75,7 +75,7 @@ static void show_cm_id(struct show_walk *walk, struct client *client, struct cli
 		return;
 	if (id->connection != NULL)
 		cm_describe(id->connection, &info);
-	row->client_id = client->client_id;
+	row->client_id = client->peer.client_id;
 	row->slot = id->handle.slot;
 	row->number = client_object_number(client, id->handle.slot);
 	row->port_space = id->port_space;
@@ -183,10 +183,10 @@ static void show_number(const struct show_walk *walk, const struct client *clien
 /* Fills in what the control plane knows of the client of a row. */
 static void show_complete_client(const struct client *client, struct rnic_show_client *row)
 {
-	row->client_id = client->client_id;
-	row->pid = (uint32_t)client->pid;
-	row->uid = client->uid;
-	memcpy(row->program, client->program, sizeof(row->program));
+	row->client_id = client->peer.client_id;
+	row->pid = (uint32_t)client->peer.pid;
+	row->uid = client->peer.uid;
+	memcpy(row->program, client->peer.program, sizeof(row->program));
 }
 
 /* Whether the process may have rows that the viewer may see: if not, the viewer need not wait. */
@@ -200,10 +200,10 @@ static bool show_may_have_rows(void *context, const struct device_child *process
 	if (geteuid() == 0)
 		return false;
 	/* The owner's process may serve other users. */
-	list_for_each (node, &walk->set->clients) {
-		const struct client *client = list_entry(node, struct client, node);
+	list_for_each (node, &walk->set->peers.all) {
+		const struct client *client = list_entry(node, struct client, peer.node);
 
-		if (client->device == process && client->uid == walk->viewer)
+		if (client->device == process && client->peer.uid == walk->viewer)
 			return true;
 	}
 	return false;
@@ -225,7 +225,7 @@ static bool show_accept(void *context, const struct device_child *process, void 
 		return false;
 	if (walk->kind != RNIC_SHOW_CLIENTS) {
 		show_number(walk, client, row);
-		return show_is_permitted(walk, client->uid);
+		return show_is_permitted(walk, client->peer.uid);
 	}
 	show_complete_client(client, row);
 	return true;
@@ -241,8 +241,8 @@ static void show_skip(void *context, const struct device_child *process)
 	trouble_of_silence(walk->set, process);
 	if (walk->kind != RNIC_SHOW_CLIENTS)
 		return;
-	list_for_each (node, &walk->set->clients) {
-		const struct client *client = list_entry(node, struct client, node);
+	list_for_each (node, &walk->set->peers.all) {
+		const struct client *client = list_entry(node, struct client, peer.node);
 		struct rnic_show_client row = {0};
 
 		if (client->device != process || !client->has_greeted ||
@@ -265,7 +265,7 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 	int result;
 
 	*listing = (struct device_listing){
-		.asker = call->client->client_id,
+		.asker = call->client->peer.client_id,
 		.kind = walk->kind,
 		.row_bytes = walk->rows.row_bytes,
 		.cursor = is_resumed ? call->progress[0] : walk->rows.skip,
@@ -293,12 +293,12 @@ static void show_cm_ids(struct show_walk *walk)
 {
 	const struct list *node;
 
-	list_for_each (node, &walk->set->clients) {
-		struct client *client = list_entry(node, struct client, node);
+	list_for_each (node, &walk->set->peers.all) {
+		struct client *client = list_entry(node, struct client, peer.node);
 		struct client_cm_id *id;
 		uint32_t slot = 0;
 
-		if (!show_is_permitted(walk, client->uid))
+		if (!show_is_permitted(walk, client->peer.uid))
 			continue;
 		while (!walk->rows.has_more &&
 		       (id = handle_table_next(&client->cm_ids, &slot)) != NULL)
@@ -355,7 +355,7 @@ int ctl_show(struct ctl_call *call)
 	struct rnic_ctl_show_reply *reply = (void *)call->reply.payload;
 	struct show_walk walk = {
 		.set = call->client->set,
-		.viewer = call->client->uid,
+		.viewer = call->client->peer.uid,
 		.kind = request->kind,
 	};
 	int result = 0;

@@ -18,7 +18,7 @@ void trouble_of_request(struct client *client, uint16_t operation, int error, co
 	struct rnic_process_trouble trouble;
 
 	if (!client->is_admin &&
-	    trouble_text_of_request(&trouble, client->client_id, operation, error, reason))
+	    trouble_text_of_request(&trouble, client->peer.client_id, operation, error, reason))
 		client_note_trouble(client, trouble.subject, trouble.reason);
 }
 
@@ -73,8 +73,8 @@ static bool troubles_concern(const struct client_set *set, const struct rnic_gid
 {
 	const struct list *node;
 
-	list_for_each (node, &set->clients)
-		if (cm_identifier_any_to(list_entry(node, struct client, node), dest))
+	list_for_each (node, &set->peers.all)
+		if (cm_identifier_any_to(list_entry(node, struct client, peer.node), dest))
 			return true;
 	return false;
 }

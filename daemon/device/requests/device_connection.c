@@ -3,33 +3,64 @@
 
 #include "daemon/device/device_config.h"
 #include "daemon/device/device_host.h"
-#include "daemon/device/requests/connection_set.h"
-#include "daemon/device/requests/teardown.h"
+#include "daemon/device/device_limits.h"
+#include "daemon/device/requests/session_teardown.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_owner.h"
 #include "daemon/device/session/session_set.h"
-#include "daemon/shared/base/log.h"
 #include "daemon/shared/quota/client_limits.h"
-#include "proto/base/time_units.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define CONNECTION_MIB (UINT64_C(1) << 20)
+
+static const uint64_t connection_set_limits[RESOURCE_COUNT] = {
+	[RESOURCE_SESSION] = LIMIT_SESSIONS,
+	[RESOURCE_PD] = LIMIT_PDS,
+	[RESOURCE_MR] = LIMIT_MRS,
+	[RESOURCE_MW] = LIMIT_MWS,
+	[RESOURCE_CHANNEL] = LIMIT_CHANNELS,
+	[RESOURCE_CQ] = LIMIT_CQS,
+	[RESOURCE_QP] = LIMIT_QPS,
+	[RESOURCE_AH] = LIMIT_AHS,
+	[RESOURCE_SRQ] = LIMIT_SRQS,
+	[RESOURCE_XRCD] = LIMIT_XRCDS,
+	[RESOURCE_SHARED_BYTES] = LIMIT_SHARED_MIB * CONNECTION_MIB,
+	[RESOURCE_MAPPED_FILES] = LIMIT_MAPPED_FILES,
+	[RESOURCE_MAPPED_BYTES] = LIMIT_MAPPED_MIB * CONNECTION_MIB,
+};
+
+int connection_set_init(struct connection_set *set, struct session_set *sessions,
+			const struct device_host *host, const struct request_role *role,
+			uint64_t memory_bytes)
+{
+	int result =
+		served_set_init(&set->peers, role, connection_set_limits, LIMIT_OWN_DESCRIPTORS);
+	uint64_t *limit = &set->peers.quotas.limits[RESOURCE_SHARED_BYTES];
+
+	set->sessions = sessions;
+	set->host = host;
+	if (memory_bytes < *limit)
+		*limit = memory_bytes;
+	return result;
+}
+
 static void device_connection_fill(struct device_connection *connection, struct connection_set *set,
 				   const struct device_client *client)
 {
+	struct served_peer *peer = &connection->peer;
+
 	connection->set = set;
-	connection->client_id = client->client_id;
-	connection->pid = client->pid;
-	connection->uid = client->uid;
 	connection->pid_fd = client->pid_fd;
-	memcpy(connection->program, client->program, sizeof(connection->program));
-	connection->program[sizeof(connection->program) - 1] = '\0';
-	connection->open_by_ns = set->sessions->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS;
+	peer->client_id = client->client_id;
+	peer->pid = client->pid;
+	peer->uid = client->uid;
+	memcpy(peer->program, client->program, sizeof(peer->program));
+	peer->program[sizeof(peer->program) - 1] = '\0';
 }
 
 int device_connection_create(struct connection_set *set, const struct device_client *client,
@@ -40,22 +71,19 @@ int device_connection_create(struct connection_set *set, const struct device_cli
 
 	if (result != 0)
 		goto close_fds;
-	result = -ENOSPC;
-	if (quota_open(&connection->account, &set->quotas, NULL) != 0)
+	result = quota_open(&connection->peer.account, &set->peers.quotas, NULL);
+	if (result != 0)
 		goto free_connection;
-	result = request_connection_open(&connection->requests, &set->server, &connection->account,
-					 client->connection_fd);
+	result = served_set_add(&set->peers, &connection->peer, client->connection_fd,
+				set->sessions->now_ns);
 	if (result != 0)
 		goto close_account;
 	device_connection_fill(connection, set, client);
-	list_add_tail(&set->pre_open, &connection->pre_open_node);
-	list_add_tail(&set->connections, &connection->node);
-	set->connection_count++;
 	*created = connection;
 	return 0;
 
 close_account:
-	quota_close(&connection->account);
+	quota_close(&connection->peer.account);
 free_connection:
 	free(connection);
 close_fds:
@@ -65,13 +93,18 @@ close_fds:
 	return result;
 }
 
+static struct device_connection *device_connection_of(struct served_peer *peer)
+{
+	return RNIC_CONTAINER_OF(peer, struct device_connection, peer);
+}
+
 int device_connection_open_session(struct device_connection *connection, int memory_fd, int fds[4])
 {
 	const struct session_config config = {
 		.connection = connection,
-		.account = &connection->account,
-		.client_id = connection->client_id,
-		.pid = connection->pid,
+		.account = &connection->peer.account,
+		.client_id = connection->peer.client_id,
+		.pid = connection->peer.pid,
 		.pid_fd = connection->pid_fd,
 		.memory_fd = memory_fd,
 	};
@@ -79,77 +112,67 @@ int device_connection_open_session(struct device_connection *connection, int mem
 
 	connection->pid_fd = -1;
 	result = session_create(connection->set->sessions, &config, fds, &connection->session);
-	if (result == 0)
-		list_remove(&connection->pre_open_node);
-	return result;
+	if (result != 0)
+		return result;
+	connection->peer.objects = connection->session;
+	list_remove(&connection->peer.silent_node);
+	return 0;
 }
 
-void device_connection_cut(struct device_connection *connection)
+void device_connection_mark(struct served_peer *peer)
 {
+	struct session *session = device_connection_of(peer)->session;
+
+	if (session != NULL)
+		session->is_broken = true;
+}
+
+void device_connection_cut(struct served_peer *peer)
+{
+	struct device_connection *connection = device_connection_of(peer);
 	const struct device_host *host = connection->set->host;
 
-	list_remove(&connection->pre_open_node);
 	if (connection->session != NULL)
-		teardown_begin(connection->session);
-	request_connection_cut(&connection->requests);
+		session_teardown_cut(connection->session);
+	served_set_cut(peer);
 	if (connection->pid_fd >= 0)
 		close(connection->pid_fd);
 	connection->pid_fd = -1;
-	host->client_gone(host->context, connection->client_id);
+	host->client_gone(host->context, peer->client_id);
 }
 
-void device_connection_destroy(struct device_connection *connection)
+void device_connection_destroy(struct served_peer *peer)
 {
-	struct connection_set *set = connection->set;
+	struct device_connection *connection = device_connection_of(peer);
 
-	assert(connection->session == NULL && connection->requests.fd < 0);
-	quota_close(&connection->account);
-	list_remove(&connection->broken_node);
-	list_remove(&connection->node);
-	set->connection_count--;
-	set->server.freed_count++;
-	free(connection);
-}
-
-void device_connection_end(struct device_connection *connection)
-{
-	if (connection->requests.is_broken)
-		return;
-	connection->requests.is_broken = true;
 	if (connection->session != NULL)
-		connection->session->is_broken = true;
-	connection->set->server.ended_count++;
-	list_add_tail(&connection->set->broken, &connection->broken_node);
+		session_destroy(connection->session);
+	served_set_remove(peer);
+	free(connection);
 }
 
 void device_connection_end_client(struct connection_set *set, uint32_t client_id)
 {
 	struct list *node;
 
-	list_for_each (node, &set->connections) {
-		struct device_connection *connection =
-			list_entry(node, struct device_connection, node);
+	list_for_each (node, &set->peers.all) {
+		struct served_peer *peer = list_entry(node, struct served_peer, node);
 
-		if (connection->client_id == client_id)
-			device_connection_end(connection);
+		if (peer->client_id == client_id)
+			served_peer_end(peer);
 	}
 }
 
-void device_connection_break(struct device_connection *connection, const char *reason)
+static void device_connection_break(struct device_connection *connection, const char *reason)
 {
-	if (connection->requests.is_broken)
-		return;
-	device_connection_end(connection);
-	log_from_client("client %u (%s, pid %d) was disconnected: %s", connection->client_id,
-			connection->program[0] != '\0' ? connection->program : "unnamed",
-			(int)connection->pid, reason);
+	served_peer_break(&connection->peer, "%s", reason);
 }
 
 static void device_connection_note_trouble(struct device_connection *connection,
 					   const char *subject, const char *reason)
 {
 	const struct device_host *host = connection->set->host;
-	struct rnic_process_trouble trouble = {.client_id = connection->client_id};
+	struct rnic_process_trouble trouble = {.client_id = connection->peer.client_id};
 
 	snprintf(trouble.subject, sizeof(trouble.subject), "%s", subject);
 	snprintf(trouble.reason, sizeof(trouble.reason), "%s", reason);

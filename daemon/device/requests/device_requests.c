@@ -3,8 +3,8 @@
 
 #include "daemon/device/device_host.h"
 #include "daemon/device/objects/object_requests.h"
-#include "daemon/device/requests/connection_set.h"
 #include "daemon/device/requests/device_connection.h"
+#include "daemon/device/requests/session_teardown.h"
 #include "daemon/device/session/session.h"
 #include "daemon/shared/reports/trouble_text.h"
 #include "daemon/shared/served_peer/ctl_call.h"
@@ -15,7 +15,7 @@
 
 static struct device_connection *device_requests_owner(struct request_connection *requests)
 {
-	return list_entry(requests, struct device_connection, requests);
+	return list_entry(requests, struct device_connection, peer.requests);
 }
 
 static int device_requests_open(struct ctl_call *call, struct device_connection *connection)
@@ -39,7 +39,7 @@ static int device_requests_open(struct ctl_call *call, struct device_connection 
 		return ctl_refuse(call, result, "the daemon has no room for a client: %s",
 				  strerror(-result));
 	call->reply_fd_count = 4;
-	reply->client_id = connection->client_id;
+	reply->client_id = connection->peer.client_id;
 	return 0;
 }
 
@@ -80,18 +80,8 @@ static void device_requests_note_refusal(struct request_connection *requests, ui
 	const struct device_host *host = connection->set->host;
 	struct rnic_process_trouble trouble;
 
-	if (trouble_text_of_request(&trouble, connection->client_id, operation, error, reason))
+	if (trouble_text_of_request(&trouble, connection->peer.client_id, operation, error, reason))
 		host->trouble(host->context, &trouble);
-}
-
-static void device_requests_end(struct request_connection *requests, const char *reason)
-{
-	struct device_connection *connection = device_requests_owner(requests);
-
-	if (reason != NULL)
-		device_connection_break(connection, reason);
-	else
-		device_connection_end(connection);
 }
 
 const struct request_role device_requests_role = {
@@ -99,5 +89,9 @@ const struct request_role device_requests_role = {
 	.wake = device_requests_wake,
 	.handle = device_requests_handle,
 	.note_refusal = device_requests_note_refusal,
-	.end = device_requests_end,
+	.first_request = "OPEN_DEVICE",
+	.stages = session_teardown_stages,
+	.mark = device_connection_mark,
+	.cut = device_connection_cut,
+	.destroy = device_connection_destroy,
 };

@@ -2,7 +2,7 @@
 /*
  * What the device holds for a client: the regions that the client shares with the daemon, and
  * all objects that the client has made. The objects belong to the session and end with it, in an
- * order that leaves no reference behind (teardown.h).
+ * order that leaves no reference behind (session_teardown.h).
  *
  * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c read
  * shared memory that the client writes. A wrong structure breaks the session: session_break() tells
@@ -36,12 +36,6 @@ enum watch_kind { WATCH_DOORBELL, WATCH_PIPE };
 struct watch {
 	enum watch_kind kind;
 	struct session *session;
-};
-
-/* The progress of freeing the objects of a session. */
-struct teardown {
-	uint32_t stage;
-	uint32_t slot;
 };
 
 struct session {
@@ -85,7 +79,6 @@ struct session {
 	struct handle_table srqs;
 	struct handle_table xrcds;
 	uint64_t registered_bytes;
-	struct teardown teardown;
 
 	int share_fd; /* a client that shows the same file may import from this session; -1: no
 			 client may */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bounds of one client, and what both programs of the daemon keep for themselves. The bounds of
- * all clients together are the programs': device_limits.h, control_limits.h.
+ * all clients together are the programs': device_limits.h, client_set.c.
  */
 #ifndef DAEMON_SHARED_QUOTA_CLIENT_LIMITS_H
 #define DAEMON_SHARED_QUOTA_CLIENT_LIMITS_H
@@ -45,9 +45,6 @@ enum {
 	LIMIT_PROCESS_MAPPINGS = 65530,
 	LIMIT_HEAP_MAPPINGS = 4096,
 	LIMIT_OWN_MAPPINGS = LIMIT_HEAP_MAPPINGS + 1024,
-
-	/* The number of objects of ended clients that a turn frees, as the teardown counts. */
-	LIMIT_TURN_TEARDOWN = 1024,
 };
 
 #endif

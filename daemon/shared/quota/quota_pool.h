@@ -2,7 +2,7 @@
 /*
  * The bounds and the use of every resource that clients can create, for the process. For
  * descriptors and mappings the bound is the kernel's limit less what the process needs itself. The
- * program that has the pool chooses the other bounds: device_limits.h, control_limits.h.
+ * program that has the pool chooses the other bounds: device_limits.h, client_set.c.
  */
 #ifndef DAEMON_SHARED_QUOTA_QUOTA_POOL_H
 #define DAEMON_SHARED_QUOTA_QUOTA_POOL_H

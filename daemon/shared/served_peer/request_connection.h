@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection whose requests a server answers one after the other: receives a request with its
- * descriptors, has it carried out, sends the reply with its descriptors. The object behind the
- * connection owns this struct, and ends in a later step of the turn than a handler.
+ * descriptors, has it carried out, sends the reply with its descriptors. The peer behind the
+ * connection (served_peer.h) has this struct, and ends in a later step of the turn than a handler.
  */
 #ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
 #define DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
@@ -16,6 +16,12 @@
 struct ctl_call;
 struct quota_account;
 struct request_server;
+
+enum {
+	LIMIT_CLOSES_MS = 10000,   /* a client ends when its descriptors are not closed by then */
+	LIMIT_REPLY_MS = 10000,	   /* a client ends when its reply cannot be sent by then */
+	LIMIT_REPLY_RETRY_MS = 10, /* between two attempts to send such replies */
+};
 
 struct request_connection {
 	struct request_server *server;

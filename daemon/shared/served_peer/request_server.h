@@ -5,7 +5,8 @@
  * a client that does not take its replies is disconnected. A request with more work than a turn
  * (request_turn.h) allows goes on in later turns.
  *
- * The role says what differs: who may send descriptors, and what a request means.
+ * The role says what differs: who may send descriptors, what a request means, and what of a peer
+ * (served_peer.h) ends besides the connection.
  */
 #ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_SERVER_H
 #define DAEMON_SHARED_SERVED_PEER_REQUEST_SERVER_H
@@ -19,6 +20,8 @@
 struct ctl_call;
 struct request_connection;
 struct request_server;
+struct served_peer;
+struct teardown_stage;
 
 struct request_role {
 	/*
@@ -50,8 +53,20 @@ struct request_role {
 	 */
 	void (*charge)(struct request_connection *connection, uint64_t cpu_ns);
 
-	/* Ends the client with this turn; `reason` says what it broke, NULL: it hung up. */
-	void (*end)(struct request_connection *connection, const char *reason);
+	const char *first_request; /* the name of the request that a peer is to begin with */
+	bool names_users;	   /* lines of the log do: the peers are of several users */
+
+	/* The stages of the teardown (peer_teardown.h); the last one has no name. */
+	const struct teardown_stage *stages;
+
+	/*
+	 * The steps in which a peer ends. `mark` tells that the peer is to end with this turn;
+	 * NULL: nobody asks. `cut` cuts the peer off, with served_set_cut(). `destroy` frees the
+	 * peer after all its objects, with served_set_remove().
+	 */
+	void (*mark)(struct served_peer *peer);
+	void (*cut)(struct served_peer *peer);
+	void (*destroy)(struct served_peer *peer);
 };
 
 struct request_server {

@@ -2,7 +2,6 @@
 #include "daemon/shared/served_peer/request_turn.h"
 
 #include "daemon/shared/served_peer/request_connection.h"
-#include "daemon/shared/served_peer/request_limits.h"
 #include "daemon/shared/served_peer/request_server.h"
 #include "lib/wait/clock.h"
 

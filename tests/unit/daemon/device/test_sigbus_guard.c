@@ -81,7 +81,7 @@ static void expect_its_end(struct fixture *f)
 {
 	assert_false(f->sessions[1]->is_broken);
 	family_reap(&f->family);
-	while (f->family.device.connections.connection_count > 1)
+	while (f->family.device.connections.peers.count > 1)
 		family_reap(&f->family);
 	assert_ptr_equal(
 		list_first_entry(&f->family.device.sessions.sessions, struct session, node),
@@ -162,7 +162,7 @@ static void test_no_bytes_of_others(void **state)
 	assert_int_equal(pages[1][7], 0);
 	lose(f->sessions[0]->region.address, 4096);
 	family_reap(&f->family);
-	while (f->family.device.connections.connection_count > 0)
+	while (f->family.device.connections.peers.count > 0)
 		family_reap(&f->family);
 }
 

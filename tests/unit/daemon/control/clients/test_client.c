@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/clients/client.h"
 
-#include "daemon/control/clients/control_limits.h"
 #include "tests/unit/daemon/device/session/client_fixture.h"
 #include "tests/unit/unit_test.h"
 
@@ -64,20 +63,21 @@ static void long_calls_end_a_users_clients(void **state)
 	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
 		clients[i] = client_fixture_connect(&family, stranger(0), NULL);
 	other = client_fixture_connect(&family, stranger(1), NULL);
-	client_end(clients[0]);
+	served_peer_end(&clients[0]->peer);
 	charge(stranger(0), LIMIT_CALL_NS, THROTTLED_USERS_FORGIVEN, log);
 	assert_string_equal(log, "");
-	assert_false(clients[1]->requests.is_broken);
+	assert_false(clients[1]->peer.requests.is_broken);
 	charge(stranger(0), LIMIT_CALL_NS, 2, log);
 	snprintf(expected, sizeof(expected), "all clients of user %u were disconnected",
 		 (unsigned)stranger(0));
 	assert_non_null(strstr(log, expected));
 	assert_ptr_equal(strchr(log, '\n'), log + strlen(log) - 1);
 	for (unsigned i = 0; i < CLIENTS_OF_USER; i++)
-		assert_true(clients[i]->requests.is_broken && clients[i]->requests.is_costly);
-	assert_false(other->requests.is_broken || other->requests.is_costly);
+		assert_true(clients[i]->peer.requests.is_broken &&
+			    clients[i]->peer.requests.is_costly);
+	assert_false(other->peer.requests.is_broken || other->peer.requests.is_costly);
 	family_reap(&family);
-	assert_int_equal(family.clients.client_count, 1);
+	assert_int_equal(family.clients.peers.count, 1);
 	assert_true(throttled_users_are_shut_out(&family.clients.throttled_users, stranger(0),
 						 family.clients.now_ns));
 }
@@ -124,7 +124,7 @@ static void objects_have_numbers_of_their_own(void **state)
 	uint32_t number;
 
 	(void)state;
-	family.clients.next_client_id = first->client_id + 65536;
+	family.clients.next_client_id = first->peer.client_id + 65536;
 	second = client_fixture_connect(&family, stranger(0), NULL);
 	for (unsigned i = 0; i < COUNT_OF(slots) * COUNT_OF(slots); i++) {
 		const uint32_t of_first = slots[i / COUNT_OF(slots)];
@@ -137,7 +137,7 @@ static void objects_have_numbers_of_their_own(void **state)
 			     client_object_number(second, UINT32_MAX));
 	/* A client that comes next has other numbers than the one that has gone. */
 	number = client_object_number(second, 0);
-	client_end(second);
+	served_peer_end(&second->peer);
 	family_reap(&family);
 	second = client_fixture_connect(&family, stranger(0), NULL);
 	assert_int_not_equal(client_object_number(second, 0), number);

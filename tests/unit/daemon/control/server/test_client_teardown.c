@@ -47,7 +47,7 @@ static int set_up(void **state)
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		f->clients[i] = client_fixture_connect(&f->family, geteuid(), &f->peer_fds[i]);
 		f->clients[i]->has_greeted = true;
-		list_remove(&f->clients[i]->hello_node);
+		list_remove(&f->clients[i]->peer.silent_node);
 	}
 	*state = f;
 	return 0;
@@ -107,22 +107,22 @@ static void test_freed_by_and_by(void **state)
 
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		create_identifiers(f->clients[i], IDS);
-		client_end(f->clients[i]);
+		served_peer_end(&f->clients[i]->peer);
 	}
-	while (f->family.clients.client_count > 0) {
-		const uint64_t before = f->family.clients.quotas.usage[RESOURCE_CM_ID];
+	while (f->family.clients.peers.count > 0) {
+		const uint64_t before = f->family.clients.peers.quotas.usage[RESOURCE_CM_ID];
 
 		assert_true(family_have_work(&f->family));
 		family_reap(&f->family);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
-		assert_true(before - f->family.clients.quotas.usage[RESOURCE_CM_ID] <=
+		assert_true(before - f->family.clients.peers.quotas.usage[RESOURCE_CM_ID] <=
 			    LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * IDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->family.clients.quotas.usage[i], 0);
+		assert_int_equal(f->family.clients.peers.quotas.usage[i], 0);
 	assert_false(family_have_work(&f->family));
 }
 
@@ -143,7 +143,7 @@ static void test_ends_with_its_device_process(void **state)
 	assert_true(is_hung_up(f->peer_fds[0]));
 	assert_false(is_hung_up(f->peer_fds[1]));
 	assert_int_equal(dead.references, 0);
-	client_end(f->clients[1]);
+	served_peer_end(&f->clients[1]->peer);
 	family_reap(&f->family);
 	assert_int_equal(alive.references, 0);
 }
@@ -157,10 +157,10 @@ static void test_the_device_process_is_told(void **state)
 	struct fixture *f = *state;
 	struct ledger_entry *ended;
 
-	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->client_id + 1), 0);
-	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->client_id), 0);
+	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->peer.client_id + 1), 0);
+	assert_int_equal(client_ledger_add(&child.held, f->clients[0]->peer.client_id), 0);
 	f->clients[0]->device = &child;
-	client_end(f->clients[0]);
+	served_peer_end(&f->clients[0]->peer);
 	family_reap(&f->family);
 	ended = client_ledger_next_ended(&child.held);
 	assert_non_null(ended);
@@ -171,7 +171,7 @@ static void test_the_device_process_is_told(void **state)
 
 static uint32_t connect_once_more(struct fixture *f)
 {
-	return client_fixture_connect(&f->family, geteuid(), NULL)->client_id;
+	return client_fixture_connect(&f->family, geteuid(), NULL)->peer.client_id;
 }
 
 /* When the numbers wrap, no client gets one that a client or a device process has. */
@@ -180,8 +180,8 @@ static void test_numbers_wrap(void **state)
 	struct fixture *f = *state;
 	struct device_child child = {.references = 1};
 
-	assert_int_equal(f->clients[0]->client_id, 1);
-	assert_int_equal(f->clients[1]->client_id, 2);
+	assert_int_equal(f->clients[0]->peer.client_id, 1);
+	assert_int_equal(f->clients[1]->peer.client_id, 2);
 	assert_int_equal(client_ledger_add(&child.held, 3), 0);
 	list_add_tail(&f->family.devices.processes, &child.node);
 	f->family.clients.next_client_id = UINT32_MAX;
@@ -201,13 +201,13 @@ static void test_connections_end_first(void **state)
 	struct fixture *f = *state;
 
 	create_channels(f->clients[0], 128);
-	client_end(f->clients[0]);
+	served_peer_end(&f->clients[0]->peer);
 	create_identifiers(f->clients[1], LIMIT_TURN_TEARDOWN / 2);
-	client_end(f->clients[1]);
+	served_peer_end(&f->clients[1]->peer);
 	family_reap(&f->family);
-	assert_int_equal(f->family.clients.quotas.usage[RESOURCE_CM_ID], 0);
-	assert_true(f->family.clients.quotas.usage[RESOURCE_CM_CHANNEL] > 0);
-	while (f->family.clients.client_count > 0)
+	assert_int_equal(f->family.clients.peers.quotas.usage[RESOURCE_CM_ID], 0);
+	assert_true(f->family.clients.peers.quotas.usage[RESOURCE_CM_CHANNEL] > 0);
+	while (f->family.clients.peers.count > 0)
 		family_reap(&f->family);
 	assert_false(family_have_work(&f->family));
 }
@@ -252,14 +252,14 @@ static void test_who_has_gone_holds_no_port(void **state)
 		f->clients[0] = client_fixture_connect(&f->family, 1, &peer_fd);
 		assert_int_equal(bind_port(f->clients[0], listens), 0);
 		assert_int_equal(bind_port(f->clients[1], listens), -EADDRINUSE);
-		assert_false(f->clients[0]->requests.is_broken);
+		assert_false(f->clients[0]->peer.requests.is_broken);
 		/* It dies with a request under way. */
 		assert_int_equal(send(peer_fd, request, sizeof(request), 0), sizeof(request));
 		close(peer_fd);
 		assert_int_equal(bind_port(f->clients[1], listens), -EINPROGRESS);
 		family_reap(&f->family);
 		assert_int_equal(bind_port(f->clients[1], listens), 0);
-		client_end(f->clients[1]);
+		served_peer_end(&f->clients[1]->peer);
 		family_reap(&f->family);
 		f->clients[1] = client_fixture_connect(&f->family, 1, NULL);
 	}
@@ -277,10 +277,10 @@ static void test_silent_connections_end(void **state)
 	client_fixture_connect(&f->family, 1, &peer_fd);
 	set->now_ns = client_next_hello_ns(set) - 1;
 	family_reap(&f->family);
-	assert_int_equal(set->client_count, CLIENTS + 1);
+	assert_int_equal(set->peers.count, CLIENTS + 1);
 	set->now_ns++;
 	family_reap(&f->family);
-	assert_int_equal(set->client_count, CLIENTS);
+	assert_int_equal(set->peers.count, CLIENTS);
 	assert_int_equal(client_next_hello_ns(set), UINT64_MAX);
 	assert_true(is_hung_up(peer_fd));
 	close(peer_fd);

@@ -45,7 +45,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	client_teardown_all(&test.clients);
+	peer_teardown_all(&test.clients.peers);
 	client_set_fini(&test.clients);
 	return device_fixture_close(state);
 }
@@ -56,8 +56,8 @@ static void turn(uint64_t after_ns)
 	fixture_turn(after_ns);
 	test.clients.now_ns = fixture->now_ns;
 	if (device_set_take_news(&fixture->set))
-		request_server_wake(&test.clients.server);
-	request_turn_run(&test.clients.server);
+		request_server_wake(&test.clients.peers.server);
+	request_turn_run(&test.clients.peers.server);
 	client_teardown_run(&test.clients);
 }
 
@@ -188,12 +188,12 @@ static void test_hello_waits_for_the_device(void **state)
 	say_hello();
 	turn(0);
 	assert_false(hear());
-	assert_false(request_server_has_resumes(&test.clients.server));
+	assert_false(request_server_has_resumes(&test.clients.peers.server));
 	fixture_expect(RNIC_PROCESS_START);
 	turn(5 * FIXTURE_SECOND);
 	turn(4 * FIXTURE_SECOND);
 	assert_false(hear());
-	assert_int_equal(test.clients.client_count, 1);
+	assert_int_equal(test.clients.peers.count, 1);
 	fixture_say_ready(0, "");
 	turn(0);
 	assert_true(hear());
@@ -201,7 +201,7 @@ static void test_hello_waits_for_the_device(void **state)
 	fixture_expect(RNIC_PROCESS_GID);
 	fixture_expect(RNIC_PROCESS_FACTS);
 	told = fixture_expect(RNIC_PROCESS_CLIENT);
-	assert_int_equal(told->client_id, client->client_id);
+	assert_int_equal(told->client_id, client->peer.client_id);
 	assert_int_equal(told->uid, FIXTURE_UID);
 	assert_int_equal(told->pid, 77);
 	assert_string_equal(told->program, "pro?gram");
@@ -277,7 +277,7 @@ static uint32_t sleep_until_heard(void)
 		const uint64_t next_ns = devices_ns < hello_ns ? devices_ns : hello_ns;
 
 		assert_true(next_ns != UINT64_MAX);
-		turn(next_ns > fixture->now_ns && !client_set_has_work(&test.clients)
+		turn(next_ns > fixture->now_ns && !served_set_has_work(&test.clients.peers)
 			     ? next_ns - fixture->now_ns
 			     : 0);
 	}
@@ -365,7 +365,7 @@ static void test_a_device_that_just_died(void **state)
 	fixture->link_fds[0] = -1;
 	client = connect_client(FIXTURE_UID);
 	say_hello();
-	request_turn_run(&test.clients.server);
+	request_turn_run(&test.clients.peers.server);
 	assert_int_equal(dead->state, DEVICE_CHILD_ENDING);
 	assert_false(hear());
 	expect_service();
@@ -414,7 +414,7 @@ static void test_the_last_lane_is_waited_for(void **state)
 	for (int i = 0; i < 3; i++)
 		turn(0);
 	assert_false(hear());
-	assert_false(request_server_has_resumes(&test.clients.server));
+	assert_false(request_server_has_resumes(&test.clients.peers.server));
 	kill(fixture->pids[0], SIGKILL);
 	fixture->lane_error = 0;
 	fixture_await(dead, DEVICE_CHILD_DEAD);
@@ -434,11 +434,11 @@ static void test_a_client_that_does_not_wait(void **state)
 	for (int i = 0; i < 5; i++)
 		say_hello();
 	/* What it says meanwhile does not keep the loop awake. */
-	assert_false(request_turn_run(&test.clients.server));
+	assert_false(request_turn_run(&test.clients.peers.server));
 	close(test.peer_fd);
 	turn(0);
 	turn(0);
-	assert_int_equal(test.clients.client_count, 0);
+	assert_int_equal(test.clients.peers.count, 0);
 	assert_int_equal(
 		list_first_entry(&fixture->set.processes, struct device_child, node)->references,
 		0);
@@ -472,7 +472,7 @@ static void test_rows_of_a_device(void **state)
 	turn(0);
 	assert_false(hear());
 	/* Two rows are of clients that the process does not serve. */
-	say_rows(client->client_id, 3);
+	say_rows(client->peer.client_id, 3);
 	turn(0);
 	assert_true(hear());
 	assert_int_equal(reply->row_count, 1);
@@ -486,7 +486,7 @@ static void test_rows_of_a_device(void **state)
 	ask(RNIC_CTL_SHOW, &show, sizeof(show));
 	turn(0);
 	/* Only its own device process is asked. */
-	say_rows(client->client_id, 1);
+	say_rows(client->peer.client_id, 1);
 	turn(0);
 	assert_true(hear());
 	assert_int_equal(reply->row_count, 0);
@@ -507,7 +507,7 @@ static void test_clients_of_a_silent_device(void **state)
 	turn(FIXTURE_SECOND);
 	assert_true(hear());
 	assert_int_equal(reply->row_count, 1);
-	assert_int_equal(row->client_id, client->client_id);
+	assert_int_equal(row->client_id, client->peer.client_id);
 	assert_int_equal(row->uid, FIXTURE_UID);
 	assert_string_equal(row->program, "pro?gram");
 	assert_string_equal(trouble_nth(&test.clients.trouble_log, 0)->subject,
@@ -523,11 +523,11 @@ static void test_troubles_of_a_device(void **state)
 	const struct trouble_log *log = &test.clients.trouble_log;
 
 	(void)state;
-	trouble.client_id = client->client_id;
+	trouble.client_id = client->peer.client_id;
 	trouble_of_device(&test.clients, process, &trouble);
 	assert_null(trouble_nth(log, 0));
 	process = client->device;
-	client_end(client);
+	served_peer_end(&client->peer);
 	turn(0);
 	assert_null(client_find(&test.clients, trouble.client_id));
 	trouble_of_device(&test.clients, process, &trouble);

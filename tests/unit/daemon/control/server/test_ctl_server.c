@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/server/ctl_dispatch.h"
 #include "daemon/control/server/ctl_server.h"
-#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_turn.h"
 #include "daemon/shared/served_peer/request_turn.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
@@ -72,7 +72,7 @@ static unsigned replies_received(const struct fixture *f, unsigned client)
 
 static unsigned replies_of_a_turn(struct fixture *f)
 {
-	request_turn_run(&f->family.clients.server);
+	request_turn_run(&f->family.clients.peers.server);
 	return replies_received(f, 0);
 }
 
@@ -88,7 +88,7 @@ static void create_client(struct fixture *f)
 	client_fixture_connect(&f->family, 1, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
-		request_turn_run(&f->family.clients.server);
+		request_turn_run(&f->family.clients.peers.server);
 }
 
 static void ask_much(const struct fixture *f, unsigned client)
@@ -162,7 +162,7 @@ static void test_long_requests_of_many(void **state)
 	for (unsigned i = 0; i < 2 * CLIENTS; i++) {
 		unsigned served = 0;
 
-		assert_true(request_turn_run(&f->family.clients.server));
+		assert_true(request_turn_run(&f->family.clients.peers.server));
 		for (unsigned k = 0; k < CLIENTS; k++) {
 			unsigned received = replies_received(f, k);
 
@@ -250,9 +250,9 @@ static void test_no_descriptor_is_taken(void **state)
 	assert_int_equal(pipe(ends), 0);
 	ask_with_fd(f->peer_fds[0], RNIC_CTL_SHOW, &show, sizeof(show), ends[1]);
 	close(ends[1]);
-	request_turn_run(&f->family.clients.server);
+	request_turn_run(&f->family.clients.peers.server);
 	family_reap(&f->family);
-	assert_int_equal(f->family.clients.client_count, 0);
+	assert_int_equal(f->family.clients.peers.count, 0);
 	/* Nobody has the descriptor any more, once the socket is closed. */
 	end.fd = ends[0];
 	assert_int_equal(poll(&end, 1, -1), 1);
@@ -272,17 +272,17 @@ static void test_an_older_library_hears_why(void **state)
 
 	connect_client(f);
 	ask_with_fd(f->peer_fds[1], RNIC_CTL_HELLO, &hello, sizeof(hello), STDERR_FILENO);
-	request_turn_run(&f->family.clients.server);
+	request_turn_run(&f->family.clients.peers.server);
 	assert_int_equal(receive_reply(f->peer_fds[1], &fd), -EPROTONOSUPPORT);
 	assert_int_equal(fd, -1);
 	/* The request stays in the socket, which nobody reads again. */
 	family_reap(&f->family);
-	assert_false(request_turn_run(&f->family.clients.server));
-	assert_int_equal(f->family.clients.client_count, 2);
+	assert_false(request_turn_run(&f->family.clients.peers.server));
+	assert_int_equal(f->family.clients.peers.count, 2);
 	shutdown(f->peer_fds[1], SHUT_RDWR);
-	assert_true(request_turn_run(&f->family.clients.server));
+	assert_true(request_turn_run(&f->family.clients.peers.server));
 	family_reap(&f->family);
-	assert_int_equal(f->family.clients.client_count, 1);
+	assert_int_equal(f->family.clients.peers.count, 1);
 }
 
 static void test_device_operations_break(void **state)
@@ -292,7 +292,7 @@ static void test_device_operations_break(void **state)
 	ask(f->peer_fds[0], RNIC_CTL_ALLOC_PD, "", 0);
 	assert_int_equal(replies_of_a_turn(f), 0);
 	family_reap(&f->family);
-	assert_int_equal(f->family.clients.client_count, 0);
+	assert_int_equal(f->family.clients.peers.count, 0);
 }
 
 /* Takes all descriptors that are left. Returns their number. */
@@ -349,34 +349,34 @@ static void test_no_descriptor_is_left(void **state)
 	few = (struct rlimit){.rlim_cur = COUNT_OF(fds), .rlim_max = limit.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	count = take_descriptors(fds, COUNT_OF(fds));
-	assert_true(request_turn_run(&set->server));
+	assert_true(request_turn_run(&set->peers.server));
 	assert_true(hears_end(first));
 
 	/* As after a close that takes long. */
-	while (deferred_close_pending(&set->server.deferred_close) > 0)
+	while (deferred_close_pending(&set->peers.server.deferred_close) > 0)
 		sched_yield();
 	ctl_server_follow(&server, set->now_ns + UINT64_C(1000000000));
 	assert_true(server.spare_fd >= 0);
 	close(server.spare_fd);
 	server.spare_fd = -1;
 	count += take_descriptors(fds + count, COUNT_OF(fds) - count);
-	request_turn_run(&set->server);
+	request_turn_run(&set->peers.server);
 	assert_false(hears_end(second));
-	assert_false(request_turn_run(&set->server));
+	assert_false(request_turn_run(&set->peers.server));
 	assert_true(server.retry_ns > set->now_ns && server.retry_ns != UINT64_MAX);
 	ctl_server_follow(&server, server.retry_ns);
-	assert_false(request_turn_run(&set->server));
+	assert_false(request_turn_run(&set->peers.server));
 
 	close(fds[--count]);
 	ctl_server_follow(&server, server.retry_ns);
-	assert_true(request_turn_run(&set->server));
+	assert_true(request_turn_run(&set->peers.server));
 	assert_true(hears_end(second));
 	while (count > 0)
 		close(fds[--count]);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	close(first);
 	close(second);
-	set->server.listener = NULL;
+	set->peers.server.listener = NULL;
 	ctl_server_close(&server);
 	assert_int_equal(rmdir(folder), 0);
 }

@@ -30,19 +30,19 @@ static int set_up(void **state)
 	fixture.family.clients.now_ns = 5;
 	fixture.client = (struct client){
 		.set = &fixture.family.clients,
-		.client_id = 3,
-		.pid = 77,
-		.uid = 1000,
+		.peer.client_id = 3,
+		.peer.pid = 77,
+		.peer.uid = 1000,
 		.device = &fixture.family.child,
-		.program = "ib_write_bw",
+		.peer.program = "ib_write_bw",
 	};
 	fixture.session.set = &fixture.family.device.sessions;
 	fixture.session.connection = &fixture.connection;
 	fixture.connection = (struct device_connection){
 		.set = &fixture.family.device.connections,
-		.client_id = 3,
+		.peer.client_id = 3,
 	};
-	list_add_tail(&fixture.family.clients.clients, &fixture.client.node);
+	list_add_tail(&fixture.family.clients.peers.all, &fixture.client.peer.node);
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
@@ -53,7 +53,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	list_remove(&fixture.client.node);
+	list_remove(&fixture.client.peer.node);
 	family_fini(&fixture.family);
 	return 0;
 }
@@ -328,7 +328,7 @@ static void test_the_same_again_after_others(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 30; i++) {
 		fixture.family.clients.now_ns = 10 + i;
-		fixture.client.pid = (pid_t)(i % 3);
+		fixture.client.peer.pid = (pid_t)(i % 3);
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	for (uint32_t i = 0; i < 3; i++) {
@@ -344,7 +344,7 @@ static void test_the_oldest_gives_way(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < count; i++) {
-		fixture.client.pid = (pid_t)i;
+		fixture.client.peer.pid = (pid_t)i;
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	for (uint32_t i = 0; i < TROUBLE_LOG_MAX; i++)
@@ -359,10 +359,10 @@ static void test_many_of_one_program(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
-		fixture.client.pid = (pid_t)i;
+		fixture.client.peer.pid = (pid_t)i;
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
-	fixture.client.pid = 77;
+	fixture.client.peer.pid = 77;
 	for (uint32_t i = 0; i < 100; i++) {
 		fixture.qp.qpn = i;
 		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;

@@ -187,9 +187,9 @@ static void test_datagrams_are_taken_first(void **state)
 		assert_true(family_serve(&f->family));
 		assert_true(taken(f) - before <= LIMIT_TURN_DESTROY_AH_ENTRIES);
 		assert_int_equal(family_have_work(&f->family),
-				 f->session->connection->requests.call != NULL);
+				 f->session->connection->peer.requests.call != NULL);
 		turns++;
-	} while (f->session->connection->requests.call != NULL);
+	} while (f->session->connection->peer.requests.call != NULL);
 	assert_int_equal(taken(f), QPS * DEPTH);
 	assert_true(turns >= QPS * DEPTH / LIMIT_TURN_DESTROY_AH_ENTRIES);
 	assert_int_equal(answered(f), RNIC_CTL_DESTROY_AH);
@@ -211,9 +211,9 @@ static void test_who_leaves_in_between(void **state)
 	ask(f, RNIC_CTL_DESTROY_AH, &f->ah, sizeof(f->ah));
 	assert_true(family_serve(&f->family));
 	assert_true(device_has_resumes(&f->family.device));
-	device_connection_end(f->session->connection);
+	served_peer_end(&f->session->connection->peer);
 	family_serve(&f->family);
-	while (f->family.device.connections.connection_count > 0)
+	while (f->family.device.connections.peers.count > 0)
 		family_reap(&f->family);
 	assert_false(family_have_work(&f->family));
 }

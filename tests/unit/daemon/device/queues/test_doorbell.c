@@ -186,7 +186,7 @@ static void test_lies_of_an_idle_session(void **state)
 	assert_int_equal(doorbell_take_all(&f->family.device.sessions), 0);
 	assert_true(family_have_work(&f->family));
 	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.connection_count, 0);
+	assert_int_equal(f->family.device.connections.peers.count, 0);
 }
 
 #define QPS 1000

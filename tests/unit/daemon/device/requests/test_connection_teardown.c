@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/device/requests/connection_teardown.h"
+#include "daemon/shared/served_peer/peer_teardown.h"
 #include "daemon/shared/quota/client_limits.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
@@ -85,22 +85,23 @@ static void test_freed_by_and_by(void **state)
 	for (unsigned i = 0; i < CLIENTS; i++)
 		create_pds(f->sessions[i], PDS);
 	for (unsigned i = 0; i < CLIENTS; i++)
-		device_connection_end(f->sessions[i]->connection);
-	while (f->family.device.connections.connection_count > 0) {
-		const uint64_t before = f->family.device.connections.quotas.usage[RESOURCE_PD];
+		served_peer_end(&f->sessions[i]->connection->peer);
+	while (f->family.device.connections.peers.count > 0) {
+		const uint64_t before =
+			f->family.device.connections.peers.quotas.usage[RESOURCE_PD];
 
 		assert_true(family_have_work(&f->family));
 		family_reap(&f->family);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			assert_true(is_hung_up(f->peer_fds[i]));
 		assert_int_equal(f->family.gone_count, CLIENTS); /* told at once */
-		assert_true(before - f->family.device.connections.quotas.usage[RESOURCE_PD] <=
+		assert_true(before - f->family.device.connections.peers.quotas.usage[RESOURCE_PD] <=
 			    LIMIT_TURN_TEARDOWN);
 		turns++;
 	}
 	assert_true(turns >= CLIENTS * PDS / LIMIT_TURN_TEARDOWN);
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		assert_int_equal(f->family.device.connections.quotas.usage[i], 0);
+		assert_int_equal(f->family.device.connections.peers.quotas.usage[i], 0);
 	assert_int_equal(f->family.device.sessions.session_count, 0);
 	assert_false(family_have_work(&f->family));
 }
@@ -113,7 +114,7 @@ static void test_what_is_left_is_dead(void **state)
 	struct session_pd *pd;
 
 	create_pds(f->sessions[0], PDS);
-	device_connection_end(f->sessions[0]->connection);
+	served_peer_end(&f->sessions[0]->connection->peer);
 	family_reap(&f->family);
 	pd = handle_table_at(&f->sessions[0]->pds, PDS - 1);
 	assert_non_null(pd);
@@ -136,9 +137,9 @@ static void test_end_of_the_set(void **state)
 	struct fixture *f = *state;
 
 	create_pds(f->sessions[0], PDS);
-	device_connection_end(f->sessions[0]->connection);
+	served_peer_end(&f->sessions[0]->connection->peer);
 	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.connection_count, CLIENTS);
+	assert_int_equal(f->family.device.connections.peers.count, CLIENTS);
 }
 
 /* A connection that says nothing is ended in time, and one that said OPEN_DEVICE is not. */
@@ -149,15 +150,15 @@ static void test_silent_connections_end(void **state)
 	int peer_fd;
 
 	f->family.device.sessions.now_ns = 1000;
-	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
+	assert_int_equal(served_peer_deadline_ns(&set->peers.silent), UINT64_MAX);
 	client_fixture_connect_device(&f->family, geteuid(), &peer_fd);
-	f->family.device.sessions.now_ns = connection_teardown_next_ns(set) - 1;
+	f->family.device.sessions.now_ns = served_peer_deadline_ns(&set->peers.silent) - 1;
 	family_reap(&f->family);
-	assert_int_equal(set->connection_count, CLIENTS + 1);
+	assert_int_equal(set->peers.count, CLIENTS + 1);
 	f->family.device.sessions.now_ns++;
 	family_reap(&f->family);
-	assert_int_equal(set->connection_count, CLIENTS);
-	assert_int_equal(connection_teardown_next_ns(set), UINT64_MAX);
+	assert_int_equal(set->peers.count, CLIENTS);
+	assert_int_equal(served_peer_deadline_ns(&set->peers.silent), UINT64_MAX);
 	assert_true(is_hung_up(peer_fd));
 	assert_int_equal(f->family.gone_count, 1);
 	assert_int_equal(f->family.gone_client_id, f->family.last_client_id);
@@ -169,11 +170,11 @@ static void test_ends_by_number(void **state)
 {
 	struct fixture *f = *state;
 	struct connection_set *set = &f->family.device.connections;
-	const uint32_t client_id = f->sessions[1]->connection->client_id;
+	const uint32_t client_id = f->sessions[1]->connection->peer.client_id;
 
 	device_connection_end_client(set, f->family.last_client_id + 1);
 	family_reap(&f->family);
-	assert_int_equal(set->connection_count, CLIENTS);
+	assert_int_equal(set->peers.count, CLIENTS);
 	device_connection_end_client(set, client_id);
 	family_reap(&f->family);
 	assert_true(is_hung_up(f->peer_fds[1]));
@@ -213,11 +214,11 @@ static void test_what_is_freed_is_waited_for(void **state)
 	int status;
 
 	create_pds(f->sessions[0], PDS);
-	f->family.device.connections.quotas.limits[RESOURCE_PD] = PDS;
+	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = PDS;
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
 
-	device_connection_end(f->sessions[0]->connection);
+	served_peer_end(&f->sessions[0]->connection->peer);
 	ask_for_pd(f, 1);
 	while ((status = reply_status(f, 1)) == 1) {
 		assert_true(turns++ <= PDS);
@@ -234,16 +235,16 @@ static void test_who_ends_later_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 
-	f->family.device.connections.quotas.limits[RESOURCE_PD] = 0;
-	device_connection_end(f->sessions[0]->connection);
+	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = 0;
+	served_peer_end(&f->sessions[0]->connection->peer);
 	ask_for_pd(f, 1);
 	assert_int_equal(reply_status(f, 1), 1);
-	f->family.device.connections.server.ended_count++;
+	f->family.device.connections.peers.server.ended_count++;
 	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.connection_count, 1);
+	assert_int_equal(f->family.device.connections.peers.count, 1);
 	family_serve(&f->family);
 	assert_int_equal(reply_status(f, 1), -ENOSPC);
-	f->family.device.connections.server.ended_count--;
+	f->family.device.connections.peers.server.ended_count--;
 }
 
 /* A waiting client may end, and so may the daemon. */
@@ -251,12 +252,12 @@ static void test_who_waits_may_end(void **state)
 {
 	struct fixture *f = *state;
 
-	f->family.device.connections.quotas.limits[RESOURCE_PD] = 0;
-	device_connection_end(f->sessions[0]->connection);
+	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = 0;
+	served_peer_end(&f->sessions[0]->connection->peer);
 	ask_for_pd(f, 1);
 	assert_true(device_has_resumes(&f->family.device));
-	device_connection_end(f->sessions[1]->connection);
-	while (f->family.device.connections.connection_count > 0)
+	served_peer_end(&f->sessions[1]->connection->peer);
+	while (f->family.device.connections.peers.count > 0)
 		family_reap(&f->family);
 	assert_false(device_has_resumes(&f->family.device));
 }
@@ -285,13 +286,13 @@ static void test_domains_end_with_their_clients(void **state)
 	other = client_fixture_open(client_fixture_connect_device(&f->family, geteuid(), NULL),
 				    NULL, NULL);
 	create_pds(other, PDS);
-	device_connection_end(other->connection); /* is freed before */
-	device_connection_end(f->sessions[0]->connection);
+	served_peer_end(&other->connection->peer); /* is freed before */
+	served_peer_end(&f->sessions[0]->connection->peer);
 	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.quotas.usage[RESOURCE_XRCD], 1);
+	assert_int_equal(f->family.device.connections.peers.quotas.usage[RESOURCE_XRCD], 1);
 	assert_int_equal(open_xrcd(f->sessions[1], file, RNIC_XRCD_CREATE | RNIC_XRCD_EXCLUSIVE),
 			 0);
-	while (f->family.device.connections.connection_count >= CLIENTS)
+	while (f->family.device.connections.peers.count >= CLIENTS)
 		family_reap(&f->family);
 	assert_int_equal(open_xrcd(f->sessions[1], file, 0), 0);
 	close(file);

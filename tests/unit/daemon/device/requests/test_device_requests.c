@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/requests/device_requests.h"
-#include "daemon/shared/served_peer/request_limits.h"
+#include "daemon/shared/served_peer/request_connection.h"
 #include "daemon/shared/served_peer/request_server.h"
 
 #include "daemon/shared/reports/show_rows.h"
@@ -166,7 +166,7 @@ static void test_open_device_makes_a_session(void **state)
 	assert_int_equal(device_session_count(&f->family.device), 1);
 	device_show(&f->family.device, RNIC_SHOW_CLIENTS, &rows);
 	assert_int_equal(rows.count, 1);
-	assert_int_equal(row.client_id, f->connection->client_id);
+	assert_int_equal(row.client_id, f->connection->peer.client_id);
 	assert_int_equal(row.uid, 1);
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
 	assert_int_equal(answer(f), 0);
@@ -175,7 +175,7 @@ static void test_open_device_makes_a_session(void **state)
 static void assert_breaks(struct fixture *f)
 {
 	assert_int_equal(answer(f), 1);
-	assert_true(f->connection->requests.is_broken);
+	assert_true(f->connection->peer.requests.is_broken);
 	while (device_client_count(&f->family.device) > 0)
 		family_reap(&f->family);
 	assert_int_equal(device_session_count(&f->family.device), 0);
@@ -285,7 +285,7 @@ static void test_client_ends_before_the_answer(void **state)
 
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
 	device_note_requests(&f->family.device);
-	device_connection_end(f->connection);
+	served_peer_end(&f->connection->peer);
 	while (device_client_count(&f->family.device) > 0)
 		family_reap(&f->family);
 	assert_false(device_serve(&f->family.device));
@@ -332,15 +332,15 @@ static int bring_too_many(struct fixture *f)
 	assert_int_equal(pipe(gate), 0);
 	gate_fd = gate[0];
 	slow_fd = dup(STDERR_FILENO);
-	f->family.device.connections.quotas.limits[RESOURCE_DESCRIPTORS] = 9;
-	quota_defer_close(&f->connection->account, slow_fd);
-	quota_defer_close(&f->connection->account, dup(STDERR_FILENO));
+	f->family.device.connections.peers.quotas.limits[RESOURCE_DESCRIPTORS] = 9;
+	quota_defer_close(&f->connection->peer.account, slow_fd);
+	quota_defer_close(&f->connection->peer.account, dup(STDERR_FILENO));
 	ask(f, RNIC_CTL_SHARE, "", 0, STDERR_FILENO);
 	assert_int_equal(replies_of_a_turn(f), 1);
 	ask(f, RNIC_CTL_QUERY_PORT, "", 0, -1);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(replies_of_a_turn(f), 0);
-	assert_false(f->connection->requests.is_broken);
+	assert_false(f->connection->peer.requests.is_broken);
 	return gate[1];
 }
 
@@ -363,9 +363,9 @@ static void test_client_does_not_wait_for_ever(void **state)
 
 	now_ns += LIMIT_CLOSES_MS * RNIC_NS_PER_MS;
 	family_serve(&f->family);
-	assert_true(f->connection->requests.is_broken);
+	assert_true(f->connection->peer.requests.is_broken);
 	close(gate);
-	while (quota_closes_are_behind(&f->connection->account))
+	while (quota_closes_are_behind(&f->connection->peer.account))
 		continue;
 	close(gate_fd);
 }
@@ -383,14 +383,14 @@ static void open_device_with_too_many(struct fixture *f)
 		assert_false(family_have_work(&f->family));
 	}
 	assert_int_equal(refused_sends, 1);
-	assert_false(f->connection->requests.is_broken);
+	assert_false(f->connection->peer.requests.is_broken);
 }
 
 /* The device sleeps between attempts. */
 static void test_reply_is_sent_again_after_a_time(void **state)
 {
 	struct fixture *f = *state;
-	const struct request_server *server = &f->family.device.connections.server;
+	const struct request_server *server = &f->family.device.connections.peers.server;
 
 	open_device_with_too_many(f);
 	for (unsigned attempt = 2; attempt < 5; attempt++) {
@@ -426,7 +426,7 @@ static void test_reply_does_not_wait_for_ever(void **state)
 	open_device_with_too_many(f);
 	now_ns += LIMIT_REPLY_MS * RNIC_NS_PER_MS;
 	assert_int_equal(replies_of_a_turn(f), 0);
-	assert_true(f->connection->requests.is_broken);
+	assert_true(f->connection->peer.requests.is_broken);
 }
 
 /* Descriptors of shared regions, which are mapped: only a reply needs them. */
@@ -450,14 +450,15 @@ static unsigned count_region_files(void)
 static void test_client_ends_while_the_reply_waits(void **state)
 {
 	struct fixture *f = *state;
-	const uint64_t *used = &f->family.device.connections.quotas.usage[RESOURCE_DESCRIPTORS];
+	const uint64_t *used =
+		&f->family.device.connections.peers.quotas.usage[RESOURCE_DESCRIPTORS];
 	const uint64_t before = *used;
 
 	open_device_with_too_many(f);
 	assert_int_equal(count_region_files(), 2);
 	/* Four of the session, and four of the reply. */
 	assert_int_equal(*used, before + 8);
-	device_connection_end(f->connection);
+	served_peer_end(&f->connection->peer);
 	while (device_client_count(&f->family.device) > 0)
 		family_reap(&f->family);
 	assert_int_equal(count_region_files(), 0);

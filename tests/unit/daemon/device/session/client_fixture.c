@@ -6,7 +6,7 @@
 #include "daemon/control/server/troubles.h"
 #include "daemon/device/objects/object_requests.h"
 #include "daemon/device/queues/session_queues.h"
-#include "daemon/device/requests/connection_teardown.h"
+#include "daemon/shared/served_peer/peer_teardown.h"
 #include "daemon/device/requests/device_requests.h"
 #include "daemon/device/session_turn.h"
 #include "daemon/device/sigbus_guard.h"
@@ -73,25 +73,25 @@ void family_init(struct family *family, struct engine *engine, struct cm *cm)
 
 void family_fini(struct family *family)
 {
-	client_teardown_all(&family->clients);
+	peer_teardown_all(&family->clients.peers);
 	client_set_fini(&family->clients);
 	device_set_close(&family->devices);
-	connection_teardown_all(&family->device.connections);
-	connection_set_fini(&family->device.connections);
+	peer_teardown_all(&family->device.connections.peers);
+	served_set_fini(&family->device.connections.peers);
 	session_set_fini(&family->device.sessions);
 }
 
 void family_reap(struct family *family)
 {
 	sigbus_guard_break(&family->device.sessions);
-	connection_teardown_run(&family->device.connections);
+	peer_teardown_run(&family->device.connections.peers, family->device.sessions.now_ns);
 	client_teardown_run(&family->clients);
 }
 
 bool family_have_work(const struct family *family)
 {
-	return client_set_has_work(&family->clients) ||
-	       connection_set_has_work(&family->device.connections) ||
+	return served_set_has_work(&family->clients.peers) ||
+	       served_set_has_work(&family->device.connections.peers) ||
 	       session_turn_has_work(&family->device.sessions);
 }
 

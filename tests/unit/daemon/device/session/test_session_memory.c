@@ -56,10 +56,11 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	/* What is unmapped in the background is no other test's. */
-	device_connection_end(f->session->connection);
-	while (f->family.device.connections.connection_count > 0)
+	served_peer_end(&f->session->connection->peer);
+	while (f->family.device.connections.peers.count > 0)
 		family_reap(&f->family);
-	while (deferred_close_pending(&f->family.device.connections.quotas.deferred_close) > 0)
+	while (deferred_close_pending(&f->family.device.connections.peers.quotas.deferred_close) >
+	       0)
 		sched_yield();
 	family_fini(&f->family);
 	close(f->peer_fd);

@@ -40,7 +40,7 @@ static void test_regions_are_mappings(void **state)
 {
 	struct shared_region regions[MAPPINGS + 1];
 	struct family family = {0};
-	struct quota_pool *pool = &family.device.connections.quotas;
+	struct quota_pool *pool = &family.device.connections.peers.quotas;
 	struct session *session;
 	uint64_t mappings, shared_bytes; /* of the session itself */
 	unsigned made = 0;
@@ -138,20 +138,20 @@ static void test_connections_close_apart(void **state)
 	gate_fd = gate[0];
 	slow = client_fixture_connect(&family, stranger, NULL);
 	other = client_fixture_connect(&family, stranger + 1, NULL);
-	slow_fd = slow->requests.fd;
-	other_fd = other->requests.fd;
-	client_end(slow);
+	slow_fd = slow->peer.requests.fd;
+	other_fd = other->peer.requests.fd;
+	served_peer_end(&slow->peer);
 	family_reap(&family);
-	client_end(other);
+	served_peer_end(&other->peer);
 	family_reap(&family);
 	for (int i = 0; i < 10000 && is_open(other_fd); i++)
 		poll(NULL, 0, 1);
 	assert_false(is_open(other_fd));
 	slow = client_fixture_connect(&family, stranger, NULL);
-	assert_int_equal(deferred_close_pending(&slow->account.user->deferred_close), 1);
+	assert_int_equal(deferred_close_pending(&slow->peer.account.user->deferred_close), 1);
 	assert_int_equal(user_quotas_pending(&family.clients.users), 1);
 	close(gate[1]);
-	while (deferred_close_pending(&slow->account.user->deferred_close) > 0)
+	while (deferred_close_pending(&slow->peer.account.user->deferred_close) > 0)
 		poll(NULL, 0, 1);
 	close(gate[0]);
 	family_fini(&family);
@@ -165,12 +165,12 @@ static void test_no_client_takes_all_mappings(void **state)
 
 	(void)state;
 	family_init(&family, NULL, NULL);
-	family.clients.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
+	family.clients.peers.quotas.limits[RESOURCE_MAPPINGS] = MAPPINGS;
 	own = client_fixture_connect(&family, geteuid(), NULL);
-	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
-	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
-	assert_int_equal(quota_charge(&own->account, RESOURCE_MAPPINGS, 1), -ENOSPC);
-	quota_discharge(&own->account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
+	assert_int_equal(quota_charge(&own->peer.account, RESOURCE_MAPPINGS, MAPPINGS), -ENOSPC);
+	assert_int_equal(quota_charge(&own->peer.account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3), 0);
+	assert_int_equal(quota_charge(&own->peer.account, RESOURCE_MAPPINGS, 1), -ENOSPC);
+	quota_discharge(&own->peer.account, RESOURCE_MAPPINGS, MAPPINGS / 4 * 3);
 	family_fini(&family);
 }
 

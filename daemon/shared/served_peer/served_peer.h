@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A peer that a program of the daemon serves: its connection, the process behind the connection,
+ * and the account of all that the process holds here. The peers of the control plane are its
+ * clients, those of the device its device connections; both embed this struct, and own its memory.
+ *
+ * The peer is hostile. served_peer_break() notes what is wrong, and peer_teardown_run() ends the
+ * peer where no caller still holds a pointer to the peer. These are the steps, each with the list
+ * of the set that the peer stands in:
+ *
+ *   silent     has had no request accepted, and ends when its time is over
+ *   broken     is to be cut off with this turn
+ *   leaving    is cut off; its urgent objects are being freed
+ *   ending     its other objects are being freed, and then the peer itself
+ *
+ * Invariant: the account (quota.h) ends at 0; served_set_remove() asserts this.
+ */
+#ifndef DAEMON_SHARED_SERVED_PEER_SERVED_PEER_H
+#define DAEMON_SHARED_SERVED_PEER_SERVED_PEER_H
+
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/served_peer/request_connection.h"
+#include "lib/nic/base/list.h"
+#include "proto/ctl/ctl_message.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct served_set;
+
+struct served_peer {
+	struct request_connection requests;
+	struct served_set *set;
+	struct list node;	 /* of served_set.all */
+	struct list silent_node; /* of served_set.silent, or of another list of who embeds this */
+	struct list ending_node; /* of served_set.broken, then leaving, then ending */
+	uint64_t speak_by_ns;	 /* the deadline for the first request, while in such a list */
+	struct quota_account account;
+	uint32_t client_id;
+	pid_t pid;
+	uid_t uid;
+	char program[RNIC_CTL_NAME_BYTES];
+	void *objects; /* the tables that the stages of the teardown name; NULL: none yet */
+	struct {
+		uint32_t stage;
+		uint32_t slot;
+	} teardown; /* the progress of freeing these objects */
+};
+
+/* Ends the peer with this turn and without a log line: the peer has gone, or is to go. */
+void served_peer_end(struct served_peer *peer);
+
+/*
+ * Notes that the peer broke the protocol: logs one line (the first time) and ends the peer with
+ * this turn. `format` completes "client 3 (program, pid 17, user 1000) was disconnected: "; the
+ * user is named where the role says so.
+ */
+void served_peer_break(struct served_peer *peer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Puts the peer into `silent`, one of these lists, and gives it the whole time anew from `now_ns`.
+ */
+void served_peer_await(struct served_peer *peer, struct list *silent, uint64_t now_ns);
+
+/* Returns the earliest deadline in such a list; UINT64_MAX: the list is empty. */
+uint64_t served_peer_deadline_ns(const struct list *silent);
+
+/* Takes the first peer whose time is over out of such a list; NULL: there is none. */
+struct served_peer *served_peer_take_late(struct list *silent, uint64_t now_ns);
+
+#endif
