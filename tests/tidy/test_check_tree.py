@@ -130,7 +130,7 @@ class Rules(unittest.TestCase):
         self.expect(folder_order.check_folder_order,
                     {room + "device.c": f'#include "{room}link/link_client.h"\n'},
                     {room + "device.c": f'#include "{room}device_state.h"\n'
-                                        f'#include "{room}requests/teardown.h"\n'})
+                                        f'#include "{room}requests/session_teardown.h"\n'})
 
     def test_repeated_names(self):
         def files(count):

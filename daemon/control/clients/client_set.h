@@ -11,7 +11,7 @@
 #include "daemon/shared/base/handle_table.h"
 #include "daemon/shared/link/device_facts.h"
 #include "daemon/shared/quota/user_quota.h"
-#include "daemon/shared/served_peer/served_set.h"
+#include "daemon/shared/served_peer/served_peer.h"
 #include "lib/nic/base/list.h"
 
 #include <stdbool.h>

@@ -88,6 +88,7 @@ const struct request_role ctl_dispatch_role = {
 	.handle = ctl_handle,
 	.note_refusal = ctl_note_refusal,
 	.charge = ctl_charge,
+	.end = served_peer_end_connection,
 	.first_request = "HELLO",
 	.names_users = true,
 	.stages = client_teardown_stages,

@@ -7,7 +7,6 @@
 #define DAEMON_DEVICE_REQUESTS_DEVICE_CONNECTION_H
 
 #include "daemon/shared/served_peer/served_peer.h"
-#include "daemon/shared/served_peer/served_set.h"
 
 #include <stdint.h>
 

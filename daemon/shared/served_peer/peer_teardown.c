@@ -3,7 +3,6 @@
 
 #include "daemon/shared/base/handle_table.h"
 #include "daemon/shared/served_peer/served_peer.h"
-#include "daemon/shared/served_peer/served_set.h"
 
 #include <assert.h>
 

@@ -4,13 +4,13 @@
 #include "daemon/shared/quota/quota.h"
 #include "daemon/shared/served_peer/ctl_call.h"
 #include "daemon/shared/served_peer/request_server.h"
-#include "daemon/shared/served_peer/served_peer.h"
 #include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 #include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +94,21 @@ void request_connection_cut(struct request_connection *connection)
 	connection->fd = -1;
 }
 
-static struct served_peer *request_connection_peer(struct request_connection *connection)
+static void request_connection_end(struct request_connection *connection)
 {
-	return RNIC_CONTAINER_OF(connection, struct served_peer, requests);
+	connection->server->role->end(connection, NULL);
+}
+
+__attribute__((format(printf, 2, 3))) static void
+request_connection_break(struct request_connection *connection, const char *format, ...)
+{
+	char reason[RNIC_CTL_TEXT_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	connection->server->role->end(connection, reason);
 }
 
 /* --- carrying out ---------------------------------------------------------------------------- */
@@ -152,8 +164,8 @@ int request_connection_dispatch(struct ctl_call *call, size_t received)
 	call->reason[0] = '\0';
 	call->reply_fd_count = 0;
 	if (status == -EPROTO) {
-		served_peer_break(request_connection_peer(connection),
-				  "it sent something that is no control request");
+		request_connection_break(connection,
+					 "it sent something that is no control request");
 		return -EPROTO;
 	}
 	if (status == 0) {
@@ -170,7 +182,7 @@ int request_connection_dispatch(struct ctl_call *call, size_t received)
 	if (status == -EINPROGRESS)
 		return status;
 	if (status == -EPROTO) {
-		served_peer_break(request_connection_peer(connection), "%s", call->reason);
+		request_connection_break(connection, "%s", call->reason);
 		return -EPROTO;
 	}
 	if (status != 0)
@@ -264,13 +276,13 @@ static bool request_connection_send(struct ctl_call *call)
 		return false;
 	request_connection_close_reply(call);
 	if (result == -EPIPE || result == -ECONNRESET)
-		served_peer_end(request_connection_peer(call->connection));
+		request_connection_end(call->connection);
 	else if (result == -ETOOMANYREFS)
-		served_peer_break(request_connection_peer(call->connection),
-				  "too many descriptors of its user are on their way");
+		request_connection_break(call->connection,
+					 "too many descriptors of its user are on their way");
 	else if (result != 0)
-		served_peer_break(request_connection_peer(call->connection),
-				  "it does not take its replies (%s)", strerror(-result));
+		request_connection_break(call->connection, "it does not take its replies (%s)",
+					 strerror(-result));
 	return true;
 }
 
@@ -313,8 +325,7 @@ static void request_connection_defer(struct ctl_call *call)
 	connection->call = malloc(sizeof(*call));
 	if (connection->call == NULL) {
 		request_connection_drop_waiting_reply(call);
-		served_peer_break(request_connection_peer(connection),
-				  "there is no memory for its request");
+		request_connection_break(connection, "there is no memory for its request");
 		return;
 	}
 	memcpy(connection->call, call, sizeof(*call));
@@ -372,8 +383,7 @@ static void request_connection_await_closes(struct ctl_call *call)
 	if (clock_now_ns() < call->closed_by_ns)
 		request_connection_defer(call);
 	else
-		served_peer_break(request_connection_peer(call->connection),
-				  "closing what it sent takes too long");
+		request_connection_break(call->connection, "closing what it sent takes too long");
 }
 
 void request_connection_hasten(struct request_connection *connection)
@@ -438,7 +448,7 @@ static size_t request_connection_receive(struct request_connection *connection,
 	if (received < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (received < 0) {
-		served_peer_end(request_connection_peer(connection));
+		request_connection_end(connection);
 		return 0;
 	}
 	call->connection = connection;
@@ -446,10 +456,10 @@ static size_t request_connection_receive(struct request_connection *connection,
 	call->has_foreign_fds = !takes_fds && (message.msg_flags & MSG_CTRUNC) != 0;
 	/* An empty message means the end of the connection, but may carry descriptors. */
 	if ((message.msg_flags & (MSG_TRUNC | (takes_fds ? MSG_CTRUNC : 0))) != 0)
-		served_peer_break(request_connection_peer(connection),
-				  "its message is too long or has too many descriptors");
+		request_connection_break(connection,
+					 "its message is too long or has too many descriptors");
 	else if (received == 0)
-		served_peer_end(request_connection_peer(connection));
+		request_connection_end(connection);
 	else if (!takes_fds && !call->has_foreign_fds)
 		request_connection_remove(connection);
 	if (!connection->is_broken)
@@ -499,11 +509,11 @@ bool request_connection_serve(struct request_connection *connection, uint64_t en
 {
 	if (connection->call != NULL) {
 		if (connection->call->awaits_news && request_connection_is_hung_up(connection))
-			served_peer_end(request_connection_peer(connection));
+			request_connection_end(connection);
 		return false;
 	}
 	if (connection->hangup_only) {
-		served_peer_end(request_connection_peer(connection));
+		request_connection_end(connection);
 		return false;
 	}
 	if (!connection->is_broken)

@@ -53,6 +53,12 @@ struct request_role {
 	 */
 	void (*charge)(struct request_connection *connection, uint64_t cpu_ns);
 
+	/*
+	 * Ends the peer with this turn; `reason` says what it broke, NULL: it hung up. For all
+	 * peers it is served_peer_end_connection().
+	 */
+	void (*end)(struct request_connection *connection, const char *reason);
+
 	const char *first_request; /* the name of the request that a peer is to begin with */
 	bool names_users;	   /* lines of the log do: the peers are of several users */
 

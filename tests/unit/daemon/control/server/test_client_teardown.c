@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/server/client_teardown.h"
-#include "daemon/shared/quota/client_limits.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
 

@@ -6,10 +6,10 @@
 #include "daemon/control/server/troubles.h"
 #include "daemon/device/objects/object_requests.h"
 #include "daemon/device/queues/session_queues.h"
-#include "daemon/shared/served_peer/peer_teardown.h"
 #include "daemon/device/requests/device_requests.h"
 #include "daemon/device/session_turn.h"
 #include "daemon/device/sigbus_guard.h"
+#include "daemon/shared/served_peer/peer_teardown.h"
 #include "proto/base/bits.h"
 #include "tests/unit/unit_test.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/shared/served_peer/peer_teardown.h"
-#include "daemon/shared/quota/client_limits.h"
+#include "daemon/device/requests/session_teardown.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
@@ -131,17 +130,6 @@ static void test_what_is_left_is_dead(void **state)
 	assert_false(list_is_linked(&f->sessions[0]->look_node));
 }
 
-/* The end of the daemon waits for nothing. */
-static void test_end_of_the_set(void **state)
-{
-	struct fixture *f = *state;
-
-	create_pds(f->sessions[0], PDS);
-	served_peer_end(&f->sessions[0]->connection->peer);
-	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.peers.count, CLIENTS);
-}
-
 /* A connection that says nothing is ended in time, and one that said OPEN_DEVICE is not. */
 static void test_silent_connections_end(void **state)
 {
@@ -182,86 +170,6 @@ static void test_ends_by_number(void **state)
 	assert_int_equal(f->family.gone_client_id, client_id);
 }
 
-/* Session `i` asks for a PD. The turn after the request's shows the server the ended clients. */
-static void ask_for_pd(struct fixture *f, unsigned i)
-{
-	const struct rnic_ctl_header request = {
-		.magic = RNIC_CTL_MAGIC,
-		.version = RNIC_CTL_VERSION_MAX,
-		.operation = RNIC_CTL_ALLOC_PD,
-		.bytes = sizeof(request),
-	};
-
-	assert_int_equal(send(f->peer_fds[i], &request, sizeof(request), 0), sizeof(request));
-	family_serve(&f->family);
-	family_serve(&f->family);
-}
-
-/* The status of the reply; 1: there is none. */
-static int reply_status(const struct fixture *f, unsigned i)
-{
-	static uint8_t message[RNIC_CTL_MESSAGE_BYTES];
-	const struct rnic_ctl_header *reply = (const void *)message;
-
-	return recv(f->peer_fds[i], message, sizeof(message), MSG_DONTWAIT) > 0 ? reply->status : 1;
-}
-
-/* A restarted client gets its own objects back, but waits for no live client. */
-static void test_what_is_freed_is_waited_for(void **state)
-{
-	struct fixture *f = *state;
-	unsigned turns = 0;
-	int status;
-
-	create_pds(f->sessions[0], PDS);
-	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = PDS;
-	ask_for_pd(f, 1);
-	assert_int_equal(reply_status(f, 1), -ENOSPC);
-
-	served_peer_end(&f->sessions[0]->connection->peer);
-	ask_for_pd(f, 1);
-	while ((status = reply_status(f, 1)) == 1) {
-		assert_true(turns++ <= PDS);
-		assert_true(family_have_work(&f->family) && device_has_resumes(&f->family.device));
-		family_reap(&f->family);
-		family_serve(&f->family);
-	}
-	assert_int_equal(status, 0);
-	assert_true(turns > 0);
-}
-
-/* Nor for clients that end later, of which there may always be more. */
-static void test_who_ends_later_is_not_waited_for(void **state)
-{
-	struct fixture *f = *state;
-
-	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = 0;
-	served_peer_end(&f->sessions[0]->connection->peer);
-	ask_for_pd(f, 1);
-	assert_int_equal(reply_status(f, 1), 1);
-	f->family.device.connections.peers.server.ended_count++;
-	family_reap(&f->family);
-	assert_int_equal(f->family.device.connections.peers.count, 1);
-	family_serve(&f->family);
-	assert_int_equal(reply_status(f, 1), -ENOSPC);
-	f->family.device.connections.peers.server.ended_count--;
-}
-
-/* A waiting client may end, and so may the daemon. */
-static void test_who_waits_may_end(void **state)
-{
-	struct fixture *f = *state;
-
-	f->family.device.connections.peers.quotas.limits[RESOURCE_PD] = 0;
-	served_peer_end(&f->sessions[0]->connection->peer);
-	ask_for_pd(f, 1);
-	assert_true(device_has_resumes(&f->family.device));
-	served_peer_end(&f->sessions[1]->connection->peer);
-	while (f->family.device.connections.peers.count > 0)
-		family_reap(&f->family);
-	assert_false(device_has_resumes(&f->family.device));
-}
-
 static int open_xrcd(struct session *session, int file, uint32_t flags)
 {
 	static struct ctl_call call;
@@ -298,6 +206,44 @@ static void test_domains_end_with_their_clients(void **state)
 	close(file);
 }
 
+/* Where the stage of that name comes. */
+static unsigned stage_of(const char *name)
+{
+	const struct teardown_stage *stage = session_teardown_stages;
+
+	while (strcmp(stage->name, name) != 0)
+		assert_non_null((++stage)->name);
+	return (unsigned)(stage - session_teardown_stages);
+}
+
+/* No stage leaves a reference to an object that is freed. */
+static void test_users_end_before_what_they_use(void **state)
+{
+	static const struct {
+		const char *user;
+		const char *used;
+	} references[] = {
+		{"queue pairs", "queue regions"},
+		{"queue pairs", "shared receive queues"},
+		{"queue pairs", "XRC domains"},
+		{"queue pairs", "completion queues"},
+		{"queue pairs", "protection domains"},
+		{"shared receive queues", "XRC domains"},
+		{"shared receive queues", "completion queues"},
+		{"shared receive queues", "protection domains"},
+		{"memory windows", "queue pairs"},
+		{"memory windows", "memory regions"},
+		{"memory windows", "protection domains"},
+		{"memory regions", "protection domains"},
+		{"address handles", "protection domains"},
+		{"completion queues", "channels"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(references); i++)
+		assert_true(stage_of(references[i].user) < stage_of(references[i].used));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -305,13 +251,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_freed_by_and_by),
 		TEST(test_what_is_left_is_dead),
-		TEST(test_end_of_the_set),
 		TEST(test_silent_connections_end),
 		TEST(test_ends_by_number),
-		TEST(test_what_is_freed_is_waited_for),
-		TEST(test_who_ends_later_is_not_waited_for),
-		TEST(test_who_waits_may_end),
 		TEST(test_domains_end_with_their_clients),
+		TEST(test_users_end_before_what_they_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
