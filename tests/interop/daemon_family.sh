@@ -155,8 +155,8 @@ has_no_device() {
 
 # ---- deaths by a fault ----
 
-# died_by_fault STATUS: whether a process with this exit status was ended by a signal that tells of a
-# fault of its own: ILL, TRAP, ABRT, BUS, FPE, SEGV or SYS.
+# died_by_fault STATUS: whether a process with this exit status was ended by a signal that tells of
+# a fault of its own: ILL, TRAP, ABRT, BUS, FPE, SEGV or SYS.
 died_by_fault() {
 	case $1 in
 	132 | 133 | 134 | 135 | 136 | 139 | 159) return 0 ;;

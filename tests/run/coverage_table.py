@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """coverage_table.py SUMMARY: the covered lines of each room, and the files with the lowest share.
 
-SUMMARY is a file of gcovr --json-summary. A room is what its path has in front of the file's folder,
-two names at most: lib/nic, daemon/device.
+SUMMARY is a file of gcovr --json-summary. A room is the first two folders of a path: lib/nic,
+daemon/device.
 """
 import collections
 import json

@@ -147,7 +147,8 @@ run_coverage() {
 	build coverage "$directory" gcc -DRNIC_COVERAGE=ON || return
 	find "$directory" -name '*.gcda' -delete # of an earlier run
 	export GCOV_ERROR_FILE=/dev/null
-	run_suites coverage "$directory" -L 'unit|sim|script|hostile' -E '^sim_completion_times$'
+	run_suites coverage "$directory" -L "unit|sim|script|hostile" \
+		-E "^sim_completion_times\$"
 	run_suites coverage-interop "$directory" -R "^interop_($entries)\$"
 	echo "== coverage: the report"
 	stages+=(report)

@@ -12,8 +12,8 @@
 # The stages add to: stages, their names; failed_stage, the first that failed; failures_seen, the
 # failed tests of the run; repeated, those that passed when they ran once more.
 #
-# At most two failed tests of a run run once more, alone. The run passes when they pass then, and its
-# end names them: each is a fault to find next. run_outcome.py says which are never repeated.
+# At most two failed tests of a run run once more, alone. The run passes when they pass then, and
+# its end names them: each is a fault to find next. run_outcome.py says which are never repeated.
 
 RUN_REPEATS_MAX=2
 outcome=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/run_outcome.py
