@@ -152,3 +152,30 @@ device_signal() {
 has_no_device() {
 	[ -z "$(devices_of "${side_pid[$1]}")" ]
 }
+
+# ---- deaths by a fault ----
+
+# died_by_fault STATUS: whether a process with this exit status was ended by a signal that tells of
+# a fault of its own: ILL, TRAP, ABRT, BUS, FPE, SEGV or SYS.
+died_by_fault() {
+	case $1 in
+	132 | 133 | 134 | 135 | 136 | 139 | 159) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# say_deaths: prints a line that begins with "DIED" for each process of the test that a fault ended,
+# and for each device process of which a daemon says so. A failed test says that before its end:
+# tests/run.sh repeats no test that says it.
+say_deaths() {
+	local process status
+	for process in "${processes[@]}"; do
+		has_ended "$process" || continue
+		wait "$process" 2>/dev/null
+		status=$?
+		! died_by_fault $status ||
+			echo "DIED  process $process, by SIG$(kill -l $((status - 128)))"
+	done
+	find "$WORK" -name '*log*' -type f -exec grep -ahE \
+		'was ended by signal (4|5|6|7|8|11|31) ' {} + 2>/dev/null | sed 's/^/DIED  /'
+}

@@ -191,6 +191,7 @@ cleanup() {
 	local status=$1 process
 	trap - EXIT
 	if [ ! -e "$WORK/.ended" ]; then
+		say_deaths
 		say_end "FAIL  the test ended with status $status $(whereabouts), at: $2"
 		case $status in 0 | 77) status=1 ;; esac # 77 says "skipped" to ctest
 	fi
@@ -426,6 +427,7 @@ topology_finish() {
 
 test_finish() {
 	check "no process is left" all_have_ended
+	[ $failures -eq 0 ] || say_deaths
 	say_end "# $checks checks, $failures failed"
 	[ $failures -eq 0 ]
 	exit

@@ -41,6 +41,11 @@ if(RNIC_SANITIZE)
     -fsanitize=${rnic_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(rnic_options INTERFACE -fsanitize=${rnic_sanitizers})
 endif()
+# Threads of one program count at the same time.
+if(RNIC_COVERAGE)
+  target_compile_options(rnic_options INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(rnic_options INTERFACE --coverage)
+endif()
 
 function(rnic_static_library name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
