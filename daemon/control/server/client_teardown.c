@@ -33,7 +33,7 @@ static uint32_t client_teardown_end_id(void *client, void *object)
 const struct teardown_stage client_teardown_stages[] = {
 	{"identifiers", offsetof(struct client, cm_ids), client_teardown_end_id, true},
 	{"channels", offsetof(struct client, cm_channels), client_teardown_end_channel, false},
-	{NULL},
+	{.name = NULL},
 };
 
 void client_teardown_break_orphans(struct client_set *set)

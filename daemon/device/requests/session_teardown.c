@@ -104,7 +104,7 @@ const struct teardown_stage session_teardown_stages[] = {
 	{"channels", offsetof(struct session, channels), session_end_channel, false},
 	{"memory regions", offsetof(struct session, mrs), session_end_mr, false},
 	{"protection domains", offsetof(struct session, pds), session_end_pd, false},
-	{NULL},
+	{.name = NULL},
 };
 
 void session_teardown_cut(struct session *session)

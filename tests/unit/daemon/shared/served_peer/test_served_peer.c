@@ -128,7 +128,7 @@ static void ignore_refusal(struct request_connection *connection, uint16_t opera
 static const struct teardown_stage stages[] = {
 	{"ports", offsetof(struct box, ports), end_port, true},
 	{"rooms", offsetof(struct box, rooms), end_room, false},
-	{NULL},
+	{.name = NULL},
 };
 
 static struct request_role role = {
