@@ -158,13 +158,18 @@ void lane_program_open(struct lane_program *program)
 	take_sockets(program);
 }
 
-void lane_program_close(const struct lane_program *program)
+void lane_program_close_sockets(const struct lane_program *program)
 {
 	for (unsigned i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
 		if (program->send_fds[i] >= 0)
 			close(program->send_fds[i]);
 	close(program->receive_fd);
 	close(program->stats_fd);
+}
+
+void lane_program_close(const struct lane_program *program)
+{
+	lane_program_close_sockets(program);
 	direct_close(&program->direct);
 }
 

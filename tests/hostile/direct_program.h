@@ -44,6 +44,9 @@ struct lane_program {
 void lane_program_open(struct lane_program *program);
 void lane_program_close(const struct lane_program *program);
 
+/* The sockets and the statistics page alone: the program keeps its lane. */
+void lane_program_close_sockets(const struct lane_program *program);
+
 /* Whether the program has send sockets; says on standard output that the test needs them. */
 bool lane_program_has_ports(const struct lane_program *program);
 

@@ -3,6 +3,7 @@
 #include "proto/ctl/ctl_message.h"
 #include "tests/hostile/users/control_caller.h"
 #include "tests/hostile/users/silent_file.h"
+#include "tests/unit/all_descriptors.h"
 #include "tests/unit/unit_test.h"
 
 #include <ctype.h>
@@ -46,16 +47,6 @@ static void work_once(struct bench *bench)
 
 	bench_transfer(bench, IBV_WR_RDMA_WRITE, local, (uintptr_t)bench->bytes + 128,
 		       bench->mr->rkey);
-}
-
-static void take_all_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		die("RLIMIT_NOFILE");
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static unsigned available_descriptors(void)
@@ -193,7 +184,8 @@ static unsigned watch_descriptor(int fd, unsigned amount, int watches[WATCH_SETS
 	int copies[WATCHES_PER_POLL];
 	unsigned count = 0;
 
-	take_all_descriptors();
+	if (!take_all_descriptors())
+		die("RLIMIT_NOFILE");
 	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
 		copies[i] = dup(fd);
 	for (; count < amount / WATCHES_PER_POLL && count < WATCH_SETS_MAX; count++) {
@@ -580,7 +572,8 @@ static void control_watches_turn(struct bench *bench)
 static void silent_prepare(struct bench *bench, unsigned amount)
 {
 	(void)bench;
-	take_all_descriptors();
+	if (!take_all_descriptors())
+		die("RLIMIT_NOFILE");
 	socket_count = amount < available_descriptors() ? amount : available_descriptors();
 	sockets = calloc(socket_count, sizeof(*sockets));
 	for (unsigned i = 0; i < socket_count; i++)

@@ -11,12 +11,12 @@
  */
 #include "proto/ctl/ctl_message.h"
 #include "tests/hostile/users/control_caller.h"
+#include "tests/unit/all_descriptors.h"
 #include "tests/unit/unit_test.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -25,16 +25,6 @@ enum {
 	REFUSALS = 20, /* in a row: now there is no more */
 	VIEWERS = 2,   /* the last connections of a user, which may only look */
 };
-
-static void take_all_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 /* Takes connections until the daemon gives none. Stores the last ones, the oldest first. */
 static unsigned take_connections(int last[VIEWERS])

@@ -3,6 +3,7 @@
 
 #include "lib/nic/port/udp/udp_sockets.h"
 #include "proto/wire/gid.h"
+#include "tests/unit/all_descriptors.h"
 #include "tests/unit/unit_test.h"
 
 #include <grp.h>
@@ -21,6 +22,8 @@
 int lane_fixture_be_ordinary(void **state)
 {
 	(void)state;
+	if (!take_all_descriptors())
+		return -1;
 	if (geteuid() != 0)
 		return 0;
 	if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||

@@ -15,7 +15,10 @@ struct lane_datagram {
 	uint8_t rest[48];
 };
 
-/* Gives up the rights of root for good: all tests run as an ordinary user. A cmocka group setup. */
+/*
+ * Gives up the rights of root for good: all tests run as an ordinary user, with as many descriptors
+ * as the hard limit permits. A cmocka group setup.
+ */
 int lane_fixture_be_ordinary(void **state);
 
 /* Opens a group of `socket_count` sockets, which must succeed; tells the user of root's rights. */

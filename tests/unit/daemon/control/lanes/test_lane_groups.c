@@ -23,7 +23,11 @@ static struct lane_groups *groups_open(uint64_t now_ns)
 
 	assert_non_null(groups);
 	lane_groups_init(groups, &config, now_ns, text);
-	assert_string_equal(text, "");
+	/* Where the hard limit is low, the lanes are fewer and the tests are the same. */
+	if (groups->sockets_each == LANE_GROUP_SOCKETS_MAX)
+		assert_string_equal(text, "");
+	else
+		assert_non_null(strstr(text, "because of few descriptors"));
 	assert_true(lane_groups_are_steered(groups));
 	return groups;
 }
