@@ -31,6 +31,7 @@ set -eu
 umask go-w # programs in the folder are not for others to change
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
+. "$top/tools/loopback_address.sh"
 OLDEST_VERBS=1.14.44 # what older headers lack, the drop-in libraries need
 START_SECONDS=20 # until a daemon answers
 END_SECONDS=10   # until a daemon that got SIGTERM has ended
@@ -53,14 +54,6 @@ complain() {
 
 usage() {
 	sed -n '4,32s/^# \{0,1\}//p' "$0"
-}
-
-# Adds 1 to an IPv4 address.
-next_address() {
-	local a b c d n
-	IFS=. read -r a b c d <<<"$1"
-	n=$(((10#$a << 24 | 10#$b << 16 | 10#$c << 8 | 10#$d) + 1))
-	echo "$((n >> 24 & 255)).$((n >> 16 & 255)).$((n >> 8 & 255)).$((n & 255))"
 }
 
 check_options() {
@@ -278,12 +271,6 @@ address_of() {
 		$1 == "GID" && address == "" { address = $3 } END { print address }'
 }
 
-# may_move I: the device did not start, since somebody has the address; another one will do.
-may_move() {
-	[ -z "$netdev$address" ] && [ "$next" != 127.0.0.250 ] &&
-		grep -q 'taken by' "$folder/rnic$1.log"
-}
-
 # end_started: ends the devices of a call that fails, or that a signal ends, before it has them all.
 # The last one may be a child that is no daemon yet, and may have no file with its number.
 end_started() {
@@ -309,7 +296,7 @@ start_device() {
 		return
 	fi
 	until launch "$1"; do
-		may_move "$1" || {
+		[ -z "$netdev$address" ] && may_move "$next" "$folder/rnic$1.log" || {
 			cat "$folder/rnic$1.log" >&2
 			complain "device $1 did not start: $folder/rnic$1.log"
 		}
@@ -338,7 +325,7 @@ start_devices() {
 		complain "nothing is installed in $folder/install; first: setup.sh install"
 	forget_devices
 	next=$address
-	[ -n "$netdev$address" ] || next=127.0.0.2
+	[ -n "$netdev$address" ] || next=$FIRST_LOOPBACK
 	trap end_started EXIT
 	trap 'exit 130' HUP INT TERM
 	for ((i = 0; i < devices; i++)); do
