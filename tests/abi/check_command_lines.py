@@ -65,6 +65,20 @@ def check_manual(name, path, help_text):
         expect(f"man formats {path.name}", done.returncode == 0 and done.stderr == "", done.stderr)
 
 
+# What a subcommand tells a person to type is a command.
+def check_subcommands(program):
+    for word in SUBCOMMANDS[program.name]:
+        command = f"{program.name} {word}"
+        expect(f"the usage of {command}",
+               ask(program, word, "--help").startswith(f"Usage: {command} "))
+        for mistake in ("--no-such-option",), ("device", "losses"):
+            done = subprocess.run([program, word, *mistake], capture_output=True, text=True,
+                                  check=False)
+            expect(f"{command} {' '.join(mistake)} names the help",
+                   done.returncode == 1 and done.stderr.startswith(f"{command}: ") and
+                   f"Try `{command} --help'" in done.stderr, done.stderr)
+
+
 def check_program(program, version, manuals):
     name = program.name
     help_text = ask(program, "--help")
@@ -72,6 +86,7 @@ def check_program(program, version, manuals):
     expect(f"{name} --version", ask(program, "--version") == f"{name} {version}\n", version)
     if name in SUBCOMMANDS:
         help_text = "".join(ask(program, word, "--help") for word in SUBCOMMANDS[name])
+        check_subcommands(program)
     if program.parent.name == "libexec": # no program for people
         return
     manual = next(iter(manuals.glob(f"man*/{name}.[0-9]")), None)

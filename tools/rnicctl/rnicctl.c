@@ -29,6 +29,16 @@ static void print_help(FILE *to)
 	fputs("\nWithout a subcommand: show. Each has its own --help.\n", to);
 }
 
+static int run_subcommand(const struct subcommand *subcommand, int argc, char **argv)
+{
+	char name[32];
+
+	/* argp and getopt_long() begin messages and hints with argv[0]: with what one can type. */
+	snprintf(name, sizeof(name), "rnicctl %s", subcommand->name);
+	argv[0] = name;
+	return subcommand->run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	argp_err_exit_status = EXIT_FAILURE;
@@ -42,7 +52,7 @@ int main(int argc, char **argv)
 		return show_main(argc, argv);
 	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
 		if (strcmp(argv[1], subcommands[i].name) == 0)
-			return subcommands[i].run(argc - 1, argv + 1);
+			return run_subcommand(&subcommands[i], argc - 1, argv + 1);
 	}
 	fprintf(stderr, "rnicctl: there is no subcommand \"%s\"; see rnicctl --help\n", argv[1]);
 	return EXIT_FAILURE;
