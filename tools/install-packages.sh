@@ -36,12 +36,13 @@ command -v apt-get >/dev/null || {
 	echo "not a Debian system; install what these packages hold: ${missing[*]}" >&2
 	exit 1
 }
+install=(install --no-install-recommends)
 if [ "$(id -u)" -eq 0 ]; then
 	become=()
 elif sudo -n true 2>/dev/null; then
 	become=(sudo -n)
 else
-	echo "packages are missing; as root: apt-get install ${missing[*]}" >&2
+	echo "packages are missing; as root: apt-get update && apt-get ${install[*]} ${missing[*]}" >&2
 	exit 1
 fi
 
@@ -49,5 +50,5 @@ echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 apt=(apt-get -o DPkg::Lock::Timeout=300) # another apt may be at work
 "${become[@]}" "${apt[@]}" update -qq
-"${become[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq \
-	--no-install-recommends "${missing[@]}" >/dev/null
+"${become[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}" -y -qq "${install[@]}" \
+	"${missing[@]}" >/dev/null

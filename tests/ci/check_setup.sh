@@ -153,6 +153,17 @@ stops_at_old_verbs ""
 [ ! -e "$work/apt.calls" ] || fail "with all packages apt-get has nothing to do"
 stops_at_old_verbs libisal-dev
 grep -q "install .* libisal-dev$" "$work/apt.calls" || fail "apt-get installs what is missing"
+
+# Without root and sudo, what a person is told to type is what would be done.
+mkdir "$work/visitor"
+printf '#!/bin/sh\necho 1000\n' >"$work/visitor/id"
+printf '#!/bin/sh\nexit 1\n' >"$work/visitor/sudo"
+chmod 755 "$work/visitor"/*
+PATH=$work/visitor:$PATH MISSING=libisal-dev "$top/tools/install-packages.sh" core \
+	>"$work/output" 2>&1 && fail "packages are missing, and all is well"
+told=$(sed -n 's/.*as root: apt-get update && apt-get \(install .*\)$/\1/p' "$work/output")
+grep -q -- "-qq ${told:-nothing}$" "$work/apt.calls" || fail "the advice is another command"
+
 printf '#!/bin/sh\nexit 1\n' >"$work/stubs/apt-get"
 for command in "" install; do
 	# shellcheck disable=SC2086 # no command is no argument

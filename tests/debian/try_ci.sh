@@ -70,7 +70,7 @@ useradd --create-home --shell /bin/bash visitor
 cp -r "$tree" /home/visitor/rnicd
 chown -R visitor: /home/visitor/rnicd
 as_user tools/ci/setup.sh >"$work/output" 2>&1 && fail "no packages, and no complaint"
-says "packages are missing; as root: apt-get install .*libisal-dev"
+says "as root: apt-get update && apt-get install --no-install-recommends .*libisal-dev"
 
 echo "# root"
 check "install and start" tools/ci/setup.sh --devices 2 --capture
