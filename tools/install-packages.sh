@@ -42,7 +42,8 @@ if [ "$(id -u)" -eq 0 ]; then
 elif sudo -n true 2>/dev/null; then
 	become=(sudo -n)
 else
-	echo "packages are missing; as root: apt-get update && apt-get ${install[*]} ${missing[*]}" >&2
+	echo "packages are missing; as root: apt-get update &&" \
+		"apt-get ${install[*]} ${missing[*]}" >&2
 	exit 1
 fi
 
