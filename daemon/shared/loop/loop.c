@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOOP_WATCHES_MAX 64
+#define LOOP_WATCHES_MAX 80 /* 64 of ports, and what else a program watches */
 #define LOOP_SIGNALS_MAX 4
 
 struct loop_watcher {

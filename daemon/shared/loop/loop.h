@@ -46,7 +46,7 @@ void loop_destroy(struct loop *loop);
 
 /*
  * Watches a descriptor, until the loop is destroyed. `call` runs when the descriptor is ready;
- * NULL: readiness only ends the sleep. At most 64 descriptors: others are not watched.
+ * NULL: readiness only ends the sleep. At most 80 descriptors: others are not watched.
  */
 void loop_watch(struct loop *loop, int fd, bool for_writing, void (*call)(void *context));
 
