@@ -97,6 +97,7 @@ own $patient
 check "a start waits for it" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/patient.sock"
 end_process $patient
 wait $patient $on_its_way
+rm "$WORK/on_its_way"
 python3 "$here/port_on_its_way.py" "$loopback.96" 20 >"$WORK/on_its_way" &
 on_its_way=$!
 own $on_its_way

@@ -8,15 +8,32 @@ to close.
 """
 
 import array
+import errno
 import socket
 import sys
 import time
 
 
+BIND_SECONDS = 10
+
+
+def bind_when_free(taken, address):
+    """The kernel may still close the port of a daemon that has just ended."""
+    end = time.monotonic() + BIND_SECONDS
+    while True:
+        try:
+            taken.bind((address, 4791))
+            return
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
+
+
 def main():
     address, seconds = sys.argv[1], float(sys.argv[2])
     taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    taken.bind((address, 4791))
+    bind_when_free(taken, address)
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     descriptors = array.array("i", [taken.fileno()])
     here.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
