@@ -3,7 +3,10 @@
 #
 # The perftest programs of the distribution over RC:
 #
-#     perftest.sh TOPOLOGY PORT FAMILY [all-sizes VERB]
+#     perftest.sh TOPOLOGY PORT FAMILY [all-sizes VERB | no-sizes]
+#
+# no-sizes leaves the sizes out, which all-sizes has on the same topology and port. The long
+# variants have them everywhere.
 . "$(dirname "$0")/../lib.sh"
 
 topology_start "$1" "$2" "$3"
@@ -25,6 +28,9 @@ elif [ -n "$SLOW" ]; then
 elif [ "${4:-}" = all-sizes ]; then
 	sizes=("-a -n 128")
 	lat_sizes=("-a -n 8")
+elif [ "${4:-}" = no-sizes ]; then
+	sizes=()
+	lat_sizes=()
 fi
 
 # shellcheck disable=SC2086 # words
