@@ -18,7 +18,15 @@ cd /home/builder/rnicd
 # The suites that the packages run at their build run on one release; the use suites has more.
 . /etc/os-release
 [ "$VERSION_CODENAME" = trixie ] || export DEB_BUILD_OPTIONS=nocheck
-runuser -u builder -- dpkg-buildpackage -us -uc -b -j"$(nproc)"
+# The builder has another python3 first in the PATH, which lacks the distribution's modules.
+mkdir /home/builder/bin
+printf '#!/bin/sh\necho "this is not /usr/bin/python3" >&2\nexit 1\n' >/home/builder/bin/python3
+chmod 755 /home/builder/bin/python3
+for version in /usr/bin/python3.*[0-9]; do
+	cp /home/builder/bin/python3 "/home/builder/bin/${version##*/}"
+done
+runuser -u builder -- env PATH="/home/builder/bin:$PATH" \
+	dpkg-buildpackage -us -uc -b -j"$(nproc)"
 
 # The lintian of Debian 12 does not know the policy of Debian 13.
 lintian --allow-root --fail-on error,warning,info --display-info \
