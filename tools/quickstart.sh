@@ -88,8 +88,8 @@ wait_until() {
 	done
 }
 
-# launch NAME [OPTION...]: starts a daemon at $address, whose process is then $rnic, and waits until
-# it answers.
+# launch NAME [OPTION...]: starts a daemon at $address and waits until the daemon answers. Sets rnic
+# to its process.
 launch() {
 	local name=$1 deadline=$((SECONDS + START_SECONDS))
 	shift
@@ -102,7 +102,8 @@ launch() {
 	done
 }
 
-# start_rnic NAME [OPTION...]: at the first free address from $address on, which is then $address.
+# start_rnic NAME [OPTION...]: starts a daemon at the first free address from $address on, and sets
+# address to the one that it took.
 start_rnic() {
 	until launch "$@"; do
 		may_move "$address" "$work/$1.log" || {

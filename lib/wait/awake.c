@@ -84,13 +84,19 @@ static bool awake_yields(const struct awake *awake, const struct awake_rule *rul
 }
 
 enum awake_step awake_next(const struct awake *awake, const struct awake_rule *rule,
-			   uint64_t now_ns, uint64_t deadline_ns)
+			   uint64_t now_ns)
 {
 	if (awake_turns_at_once(awake, rule))
 		return AWAKE_TURN;
-	if (awake_stays(awake, rule, now_ns))
-		return awake_yields(awake, rule, now_ns) ? AWAKE_YIELD : AWAKE_TURN;
-	if (awake_is_near(rule, now_ns, deadline_ns))
-		return rule->yields_near ? AWAKE_YIELD : AWAKE_TURN;
-	return AWAKE_SLEEP;
+	if (!awake_stays(awake, rule, now_ns))
+		return AWAKE_SLEEP;
+	return awake_yields(awake, rule, now_ns) ? AWAKE_YIELD : AWAKE_TURN;
+}
+
+enum awake_step awake_before_sleep(const struct awake_rule *rule, uint64_t now_ns,
+				   uint64_t deadline_ns)
+{
+	if (deadline_ns > now_ns && deadline_ns - now_ns >= rule->near_ns)
+		return AWAKE_SLEEP;
+	return rule->yields_near ? AWAKE_YIELD : AWAKE_TURN;
 }

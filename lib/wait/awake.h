@@ -88,7 +88,7 @@ struct awake_rule {
 
 /* What one thread knows of its waits. Zero at first. */
 struct awake {
-	uint64_t since_ns;	 /* of the latest activity, or the begin of the wait */
+	uint64_t since_ns;	 /* of the latest activity, or the beginning of the wait */
 	uint64_t last_wait_ns;	 /* how long the latest wait took */
 	uint64_t sleep_until_ns; /* after a long yield */
 	uint64_t alone_until_ns; /* after a quick yield */
@@ -109,10 +109,10 @@ static inline void awake_begin(struct awake *awake, uint64_t now_ns)
 	awake->looks = 0;
 }
 
-/* The wait that began with awake_begin() is over. */
-static inline void awake_end(struct awake *awake, uint64_t now_ns)
+/* A wait is over. */
+static inline void awake_note_wait(struct awake *awake, uint64_t began_ns, uint64_t ended_ns)
 {
-	awake->last_wait_ns = now_ns - awake->since_ns;
+	awake->last_wait_ns = ended_ns - began_ns;
 }
 
 /* A look found nothing. For threads whose rule counts looks. */
@@ -136,18 +136,16 @@ static inline bool awake_turns_at_once(const struct awake *awake, const struct a
 	return awake->looks < rule->turns;
 }
 
-/* Whether a deadline is too near for a sleep: the sleep and the wake-up take as long. */
-static inline bool awake_is_near(const struct awake_rule *rule, uint64_t now_ns,
-				 uint64_t deadline_ns)
-{
-	return deadline_ns <= now_ns || deadline_ns - now_ns < rule->near_ns;
-}
-
-/*
- * What the thread does next. `deadline_ns` is when the thread has something to do again,
- * UINT64_MAX: never.
+/* What the thread does next. A thread with a deadline asks awake_before_sleep() before it sleeps.
  */
 enum awake_step awake_next(const struct awake *awake, const struct awake_rule *rule,
-			   uint64_t now_ns, uint64_t deadline_ns);
+			   uint64_t now_ns);
+
+/*
+ * What a thread does that is about to sleep, and has something to do again at `deadline_ns`
+ * (UINT64_MAX: never). A sleep and the wake-up take as long as the time to a near deadline.
+ */
+enum awake_step awake_before_sleep(const struct awake_rule *rule, uint64_t now_ns,
+				   uint64_t deadline_ns);
 
 #endif

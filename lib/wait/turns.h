@@ -83,7 +83,10 @@ enum turns_post {
 	TURNS_POST_TURNS,
 };
 
-/* Zero at first. The reader of a member may read the time in it; only turns.c writes members. */
+/*
+ * Zero at first. The owner may read all members. It writes `bystanders` and `sleepers`, which are
+ * counts of its threads, and no other.
+ */
 struct turns {
 	enum turns_state state;
 	uint64_t lease_ns;    /* until then the program takes the turns */

@@ -4,6 +4,10 @@
 import pathlib
 import re
 
+# Files of daemon/device, not folders, that are one part together.
+DEVICE_FILES = {"device", "device_counters", "device_forget", "device_show", "device_state",
+                "session_turn", "sigbus_guard"}
+
 # Room -> its parts, the lowest first: folders, and files without their suffix. Parts of one row do
 # not include each other. The room's other files are shared by all parts: the headers may put
 # together what the parts declare; the .c files use no part.
@@ -47,8 +51,7 @@ ORDERS = {
         {"queues"},
         {"objects"},
         {"requests"},
-        {"device", "device_counters", "device_forget", "device_show", "device_state",
-         "session_turn", "sigbus_guard"},
+        DEVICE_FILES,
         {"link"},
         {"host_process", "host_program"},
     ],
@@ -80,11 +83,7 @@ def check_room(tree, room, order):
                                           f"folder_order.py")
 
 
-# Files of a room, not folders, that are one part together.
-TOGETHER = {
-    "daemon/device/": {"device", "device_counters", "device_forget", "device_show",
-                       "device_state", "session_turn", "sigbus_guard"},
-}
+TOGETHER = {"daemon/device/": DEVICE_FILES}
 
 
 def is_together(room, *parts):

@@ -80,7 +80,6 @@ static bool direct_sleep(struct rnic_direct *direct, uint64_t now_ns)
 /* One step of the thread, under the lock. Returns whether the thread should yield after it. */
 static bool direct_step(struct rnic_direct *direct, bool after_lease, uint64_t now_ns)
 {
-	const struct awake_rule *rule = &awake_rules[AWAKE_DEVICE_THREAD];
 	const bool has_received = direct_turn_receives(direct, now_ns);
 	const bool is_active = direct->turns.active_ns == now_ns;
 	enum awake_step step;
@@ -91,9 +90,7 @@ static bool direct_step(struct rnic_direct *direct, bool after_lease, uint64_t n
 	if (is_active)
 		return false;
 	awake_begin(&direct->awake, direct->turns.active_ns);
-	step = awake_next(&direct->awake, rule, now_ns, UINT64_MAX);
-	if (step == AWAKE_SLEEP)
-		step = awake_next(&direct->awake, rule, now_ns, direct_deadline_ns(direct, now_ns));
+	step = direct_next_step(direct, &direct->awake, AWAKE_DEVICE_THREAD, now_ns);
 	return step == AWAKE_SLEEP ? !direct_sleep(direct, now_ns) : step == AWAKE_YIELD;
 }
 

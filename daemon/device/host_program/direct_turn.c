@@ -77,6 +77,17 @@ uint64_t direct_deadline_ns(struct rnic_direct *direct, uint64_t now_ns)
 				 own_ns < link_ns ? own_ns : link_ns, now_ns);
 }
 
+enum awake_step direct_next_step(struct rnic_direct *direct, const struct awake *awake,
+				 enum awake_who who, uint64_t now_ns)
+{
+	const struct awake_rule *rule = &awake_rules[who];
+	const enum awake_step step = awake_next(awake, rule, now_ns);
+
+	if (step != AWAKE_SLEEP)
+		return step;
+	return awake_before_sleep(rule, now_ns, direct_deadline_ns(direct, now_ns));
+}
+
 /* The device's thread looks at `timer` once it is awake. */
 static void direct_arm_lease(struct rnic_direct *direct, uint64_t now_ns)
 {

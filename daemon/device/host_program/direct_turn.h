@@ -85,6 +85,10 @@ void direct_stop_thread(struct rnic_direct *direct);
 /* When the device's thread, or the waiter, is to go on; UINT64_MAX: never. */
 uint64_t direct_deadline_ns(struct rnic_direct *direct, uint64_t now_ns);
 
+/* What a thread does whose turn found nothing: the device's thread, or the waiter. */
+enum awake_step direct_next_step(struct rnic_direct *direct, const struct awake *awake,
+				 enum awake_who who, uint64_t now_ns);
+
 /* Arms the timer that wakes the sleeping thread, as turns.h says. */
 void direct_arm(struct rnic_direct *direct, uint64_t now_ns);
 

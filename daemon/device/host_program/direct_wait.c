@@ -230,13 +230,7 @@ static int direct_yield_for_event(struct rnic_direct *direct, struct direct_wait
 static int direct_idle_for_event(struct rnic_direct *direct, struct direct_waiter *waiter,
 				 uint64_t now_ns)
 {
-	const struct awake_rule *rule = &awake_rules[AWAKE_DEVICE_WAITER];
-	enum awake_step step = awake_next(&direct->waiter_awake, rule, now_ns, UINT64_MAX);
-
-	if (step == AWAKE_SLEEP)
-		step = awake_next(&direct->waiter_awake, rule, now_ns,
-				  direct_deadline_ns(direct, now_ns));
-	switch (step) {
+	switch (direct_next_step(direct, &direct->waiter_awake, AWAKE_DEVICE_WAITER, now_ns)) {
 	case AWAKE_TURN:
 		/* The next turn finds what arrives; descriptors of others may wait for a moment. */
 		return 0;
@@ -271,7 +265,7 @@ static int direct_take_turns(struct rnic_direct *direct, struct direct_waiter *w
 		direct_let_others_in(direct);
 		now_ns = clock_now_ns();
 	} while (result == 0 && direct->is_open && now_ns < waiter->deadline_ns);
-	direct->waiter_awake.last_wait_ns = now_ns - began_ns;
+	awake_note_wait(&direct->waiter_awake, began_ns, now_ns);
 	direct_stop_waiting(direct);
 	return result;
 }

@@ -151,14 +151,24 @@ static void loop_tell(struct loop *loop, uint64_t now_ns)
 		loop->calls->tell(loop->context, now_ns);
 }
 
-/* Polls the descriptors without waiting, where that is due. */
-static void loop_look(struct loop *loop, bool was_busy, uint64_t now_ns)
+static bool loop_should_look(struct loop *loop, bool was_busy, uint64_t now_ns)
 {
-	if (!loop->calls->should_look(loop->context, was_busy, now_ns - loop->looked_ns, now_ns))
-		return;
+	return loop->calls->should_look(loop->context, was_busy, now_ns - loop->looked_ns, now_ns);
+}
+
+/* Polls the descriptors without waiting. */
+static void loop_poll(struct loop *loop, uint64_t now_ns)
+{
 	loop->looked_ns = now_ns;
-	loop_tell(loop, now_ns);
 	ev_run(loop->events, EVRUN_NOWAIT);
+}
+
+static void loop_look_if_due(struct loop *loop, bool was_busy, uint64_t now_ns)
+{
+	if (loop_should_look(loop, was_busy, now_ns)) {
+		loop_tell(loop, now_ns);
+		loop_poll(loop, now_ns);
+	}
 }
 
 static void loop_sleep_until(struct loop *loop, uint64_t deadline_ns, uint64_t now_ns)
@@ -189,12 +199,14 @@ static void loop_sleep(struct loop *loop, uint64_t now_ns)
 	deadline_ns = loop->calls->deadline_ns(loop->context, now_ns);
 	if (loop->is_stopping)
 		return;
-	if (awake_is_near(&loop->rule, now_ns, deadline_ns))
-		loop_look(loop, false, now_ns);
-	else if (loop->calls->try_sleep == NULL)
-		loop_sleep_until(loop, deadline_ns, now_ns);
-	else
-		loop_try_sleep(loop, now_ns);
+	if (awake_before_sleep(&loop->rule, now_ns, deadline_ns) == AWAKE_SLEEP) {
+		if (loop->calls->try_sleep == NULL)
+			loop_sleep_until(loop, deadline_ns, now_ns);
+		else
+			loop_try_sleep(loop, now_ns);
+	} else if (loop_should_look(loop, false, now_ns)) {
+		loop_poll(loop, now_ns);
+	}
 }
 
 /* What the loop does after a turn that found nothing. */
@@ -202,7 +214,7 @@ static enum awake_step loop_next(const struct loop *loop, uint64_t now_ns)
 {
 	if (loop->calls->is_awaited != NULL && !loop->calls->is_awaited(loop->context))
 		return AWAKE_SLEEP;
-	return awake_next(&loop->awake, &loop->rule, now_ns, UINT64_MAX);
+	return awake_next(&loop->awake, &loop->rule, now_ns);
 }
 
 void loop_run(struct loop *loop)
@@ -212,15 +224,15 @@ void loop_run(struct loop *loop)
 
 		if (loop->calls->turn(loop->context, now_ns)) {
 			awake_begin(&loop->awake, now_ns);
-			loop_look(loop, true, now_ns);
+			loop_look_if_due(loop, true, now_ns);
 			continue;
 		}
 		switch (loop_next(loop, now_ns)) {
 		case AWAKE_TURN:
-			loop_look(loop, false, now_ns);
+			loop_look_if_due(loop, false, now_ns);
 			break;
 		case AWAKE_YIELD:
-			loop_look(loop, false, yield_and_note(&loop->awake, clock_now_ns()));
+			loop_look_if_due(loop, false, yield_and_note(&loop->awake, clock_now_ns()));
 			break;
 		case AWAKE_SLEEP:
 			loop_sleep(loop, now_ns);

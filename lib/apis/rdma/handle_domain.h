@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session with the daemon and a protection domain in it, which has the name of the whole. All
+ * A connection to the daemon with one protection domain, after which this object is named. All
  * handles of the process share one domain, from the first handle that is made to the last that is
  * destroyed. After the daemon's death the next handles share another.
  */

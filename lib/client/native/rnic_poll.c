@@ -82,7 +82,7 @@ static void let_others_run(const struct rnic_cq *cq)
 	if (awake_turns_at_once(&poller.awake, rule))
 		return;
 	now_ns = clock_now_ns();
-	switch (awake_next(&poller.awake, rule, now_ns, UINT64_MAX)) {
+	switch (awake_next(&poller.awake, rule, now_ns)) {
 	case AWAKE_TURN:
 		break;
 	case AWAKE_YIELD:

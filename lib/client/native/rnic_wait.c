@@ -15,8 +15,7 @@ static int caller_look(enum awake_who who, int (*look)(void *context), void *con
 	int ready = 0;
 
 	awake_begin(&caller, now_ns);
-	while (ready == 0 &&
-	       awake_next(&caller, &awake_rules[who], now_ns, UINT64_MAX) == AWAKE_YIELD) {
+	while (ready == 0 && awake_next(&caller, &awake_rules[who], now_ns) == AWAKE_YIELD) {
 		now_ns = yield_and_note(&caller, now_ns);
 		ready = look(context);
 	}
@@ -65,6 +64,6 @@ int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms
 		ready = poll_awake(AWAKE_EXPECTANT_CALLER, descriptors, count);
 	if (ready == 0 && timeout_ms != 0)
 		ready = poll(descriptors, count, timeout_ms);
-	caller.last_wait_ns = clock_now_ns() - began_ns;
+	awake_note_wait(&caller, began_ns, clock_now_ns());
 	return ready < 0 ? -errno : ready;
 }

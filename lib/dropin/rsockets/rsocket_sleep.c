@@ -169,7 +169,7 @@ static bool comes_soon(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 		rnic_rsocket_lock(rs);
 		if (has_come(rs, is_done))
 			return true;
-	} while (awake_next(&awake, &rule, clock_now_ns(), UINT64_MAX) != AWAKE_SLEEP);
+	} while (awake_next(&awake, &rule, clock_now_ns()) != AWAKE_SLEEP);
 	return false;
 }
 

@@ -33,7 +33,7 @@ static void run_course(const struct course *course)
 	awake_begin(&awake, now_ns);
 	for (;;) {
 		awake_note_look(&awake);
-		step = awake_next(&awake, rule, now_ns, NEVER);
+		step = awake_next(&awake, rule, now_ns);
 		if (step == AWAKE_SLEEP)
 			break;
 		turns += step == AWAKE_TURN;
@@ -90,13 +90,13 @@ static void test_a_long_yield_is_slept_for(void **state)
 
 		awake_note_yield(&awake, NOW, end_ns - 1);
 		awake.since_ns = end_ns;
-		assert_int_not_equal(awake_next(&awake, rule, end_ns, NEVER), AWAKE_SLEEP);
+		assert_int_not_equal(awake_next(&awake, rule, end_ns), AWAKE_SLEEP);
 		awake_note_yield(&awake, NOW, end_ns);
-		assert_int_equal(awake_next(&awake, rule, end_ns, NEVER), AWAKE_SLEEP);
+		assert_int_equal(awake_next(&awake, rule, end_ns), AWAKE_SLEEP);
 		awake.since_ns = end_ns + AWAKE_SHARE * lost_ns - 1;
-		assert_int_equal(awake_next(&awake, rule, awake.since_ns, NEVER), AWAKE_SLEEP);
+		assert_int_equal(awake_next(&awake, rule, awake.since_ns), AWAKE_SLEEP);
 		awake.since_ns++;
-		assert_int_not_equal(awake_next(&awake, rule, awake.since_ns, NEVER), AWAKE_SLEEP);
+		assert_int_not_equal(awake_next(&awake, rule, awake.since_ns), AWAKE_SLEEP);
 	}
 }
 
@@ -120,11 +120,11 @@ static void test_who_waited_long_sleeps_at_once(void **state)
 		struct awake awake = {0};
 
 		awake_begin(&awake, NOW);
-		awake_end(&awake, NOW + cases[i].waited_ns);
+		awake_note_wait(&awake, NOW, NOW + cases[i].waited_ns);
 		awake_begin(&awake, NOW + RNIC_NS_PER_SECOND);
-		assert_int_equal(awake_next(&awake, &awake_rules[cases[i].who],
-					    NOW + RNIC_NS_PER_SECOND, NEVER),
-				 cases[i].step);
+		assert_int_equal(
+			awake_next(&awake, &awake_rules[cases[i].who], NOW + RNIC_NS_PER_SECOND),
+			cases[i].step);
 	}
 }
 
@@ -146,13 +146,10 @@ static void test_a_near_deadline_is_not_slept_for(void **state)
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct awake idle = {0};
-
-		assert_int_equal(awake_next(&idle, &awake_rules[cases[i].who], NOW,
-					    NOW + cases[i].deadline_ns),
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(awake_before_sleep(&awake_rules[cases[i].who], NOW,
+						    NOW + cases[i].deadline_ns),
 				 cases[i].step);
-	}
 }
 
 /* --poll busy neither sleeps nor yields, whatever a yield has cost; --poll sleep sleeps at once. */
@@ -164,11 +161,11 @@ static void test_modes_of_polling(void **state)
 	struct awake awake = {.sleep_until_ns = NEVER};
 
 	(void)state;
-	assert_int_equal(awake_next(&awake, &busy, NOW, NEVER), AWAKE_TURN);
-	assert_int_equal(awake_next(&awake, &adaptive, NOW, NEVER), AWAKE_SLEEP);
+	assert_int_equal(awake_next(&awake, &busy, NOW), AWAKE_TURN);
+	assert_int_equal(awake_next(&awake, &adaptive, NOW), AWAKE_SLEEP);
 	awake = (struct awake){.since_ns = NOW};
-	assert_int_equal(awake_next(&awake, &asleep, NOW, NEVER), AWAKE_SLEEP);
-	assert_int_equal(awake_next(&awake, &adaptive, NOW, NEVER), AWAKE_YIELD);
+	assert_int_equal(awake_next(&awake, &asleep, NOW), AWAKE_SLEEP);
+	assert_int_equal(awake_next(&awake, &adaptive, NOW), AWAKE_YIELD);
 }
 
 int main(void)
