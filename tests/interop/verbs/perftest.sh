@@ -52,6 +52,7 @@ for verb in read send atomic; do
 done
 pair_run ib_send_bw -F -c RC -s 64 -q 4 -e -n 1000
 pair_run ib_send_bw -F -c RC -b -q 4 -e -n 1000
+pair_run ib_send_bw -F -c RC -b -q 16 -e -n 1000
 
 for verb in write send; do
 	pair_run ib_${verb}_bw -F -c RC --inline_size 236 -s 236 -n 1000

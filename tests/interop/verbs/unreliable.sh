@@ -24,6 +24,7 @@ for service in UC UD; do
 	pair_run ib_send_bw -F -c $service -s 1024 -n 1000
 	pair_run ib_send_bw -F -c $service -s 64 -n 5000
 done
+pair_run ib_send_bw -F -c UD --use-srq -s 1024 -n 200
 pair_run ib_send_bw -F -c UC -s 65536 -n 100
 pair_run ib_write_lat -F -c UC -n 100
 pair_run ib_write_lat -F -c UC -s 65536 -n 20
