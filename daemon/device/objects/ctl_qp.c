@@ -23,10 +23,10 @@ static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *requ
 	rnic_queues_grant(wanted, request->type, !rnic_handle_is_none(request->srq), granted);
 	if (request->type == RNIC_QP_TYPE_XRC_TARGET)
 		return 0;
-	if (wanted->max_send_wr > device->max_qp_wr || wanted->max_recv_wr > device->max_qp_wr)
+	if (granted->max_send_wr > device->max_qp_wr || granted->max_recv_wr > device->max_qp_wr)
 		return ctl_refuse(call, -EINVAL, "a queue holds at most %u work requests",
 				  device->max_qp_wr);
-	if (wanted->max_send_sge > device->max_sge || wanted->max_recv_sge > device->max_sge)
+	if (granted->max_send_sge > device->max_sge || granted->max_recv_sge > device->max_sge)
 		return ctl_refuse(call, -EINVAL, "a work request has at most %u SGEs",
 				  device->max_sge);
 	if (wanted->max_inline_bytes > device->max_inline_bytes)

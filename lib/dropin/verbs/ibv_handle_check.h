@@ -18,13 +18,11 @@ static inline struct rnic_verbs_made rnic_verbs_made(struct ibv_context *context
 	return (struct rnic_verbs_made){.context = context, .handle = handle};
 }
 
-/* -EINVAL: another context. -ENOENT: another handle. */
+/* -ENOENT: another handle, or another context, where a kernel would not find the handle. */
 static inline int rnic_verbs_check_made(const struct rnic_verbs_made *made,
 					const struct ibv_context *context, uint32_t handle)
 {
-	if (context != made->context)
-		return -EINVAL;
-	return handle == made->handle ? 0 : -ENOENT;
+	return context == made->context && handle == made->handle ? 0 : -ENOENT;
 }
 
 static inline int rnic_verbs_check_pd(struct ibv_pd *pd)

@@ -327,7 +327,7 @@ void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_att
 		.timeout = from->timeout,
 		.retry_count = from->retry_cnt,
 		.rnr_retry = from->rnr_retry,
-		.en_sqd_async_notify = from->en_sqd_async_notify,
+		.en_sqd_async_notify = from->en_sqd_async_notify != 0,
 		.path_migration_state = (uint8_t)from->path_mig_state,
 		.sq_draining = from->sq_draining,
 		.alternate_port = from->alt_port_num,

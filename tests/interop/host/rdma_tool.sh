@@ -68,6 +68,9 @@ on 0 "$BIN/rnic-run" --no-daemon --socket "$WORK/alone.sock" rdma dev >"$WORK/al
 check "rdma dev where the view is not shared" grep -q ' rnic0: ' "$WORK/alone"
 check "no other device" fails rdma_json link show rnic9/1
 check "no queue pairs" agrees qps "rdma == [] and rows == []" resource show qp
+rnic 0 rdma resource show >"$WORK/summary" 2>&1
+check "the summary is in the kernel's order" grep -qE \
+	"pd [0-9]+ cq [0-9]+ qp [0-9]+ cm_id [0-9]+ mr [0-9]+ ctx [0-9]+ srq [0-9]+" "$WORK/summary"
 
 echo "# programs"
 pids=()

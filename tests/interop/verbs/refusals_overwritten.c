@@ -150,14 +150,14 @@ static int ah_handle(struct bench *bench)
 }
 
 const struct refusal refusals_overwritten[] = {
-	REFUSAL(pd_handle, ENOENT),	  REFUSAL(pd_context, EINVAL),
-	REFUSAL(pd_of_a_region, ENOENT),  REFUSAL(pd_of_a_qp, EINVAL),
-	REFUSAL(pd_of_an_ah, EINVAL),	  REFUSAL(mr_handle, ENOENT),
-	REFUSAL(mr_context, EINVAL),	  REFUSAL(cq_handle, ENOENT),
-	REFUSAL(cq_context, EINVAL),	  REFUSAL(cq_of_a_qp, ENOENT),
-	REFUSAL(channel_context, EINVAL), REFUSAL(qp_handle, ENOENT),
-	REFUSAL(qp_context, EINVAL),	  REFUSAL(qp_queried, ENOENT),
-	REFUSAL(srq_handle, ENOENT),	  REFUSAL(srq_context, EINVAL),
+	REFUSAL(pd_handle, ENOENT),	  REFUSAL(pd_context, ENOENT),
+	REFUSAL(pd_of_a_region, ENOENT),  REFUSAL(pd_of_a_qp, ENOENT),
+	REFUSAL(pd_of_an_ah, ENOENT),	  REFUSAL(mr_handle, ENOENT),
+	REFUSAL(mr_context, ENOENT),	  REFUSAL(cq_handle, ENOENT),
+	REFUSAL(cq_context, ENOENT),	  REFUSAL(cq_of_a_qp, ENOENT),
+	REFUSAL(channel_context, ENOENT), REFUSAL(qp_handle, ENOENT),
+	REFUSAL(qp_context, ENOENT),	  REFUSAL(qp_queried, ENOENT),
+	REFUSAL(srq_handle, ENOENT),	  REFUSAL(srq_context, ENOENT),
 	REFUSAL(dm_handle, ENOENT),	  REFUSAL(mw_handle, ENOENT),
 	REFUSAL(ah_handle, ENOENT),	  {0},
 };

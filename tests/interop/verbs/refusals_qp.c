@@ -218,11 +218,11 @@ static int modify_qp_rd_atomic(struct bench *bench)
 	return modify_to_rtr(bench, &attributes);
 }
 
-static int modify_qp_rnr_timer(struct bench *bench)
+static int modify_qp_path_mtu(struct bench *bench)
 {
 	struct ibv_qp_attr attributes = to_rtr(bench);
 
-	attributes.min_rnr_timer = 32;
+	attributes.path_mtu = (enum ibv_mtu)6;
 	return modify_to_rtr(bench, &attributes);
 }
 
@@ -397,7 +397,7 @@ const struct refusal refusals_qp[] = {
 	REFUSAL(modify_qp_not_global, EINVAL),
 	REFUSAL(modify_qp_empty_gid, EINVAL),
 	REFUSAL(modify_qp_rd_atomic, EINVAL),
-	REFUSAL(modify_qp_rnr_timer, EINVAL),
+	REFUSAL(modify_qp_path_mtu, EINVAL),
 	REFUSAL(rate_limit, EOPNOTSUPP),
 	REFUSAL(ece_of_a_vendor, EOPNOTSUPP),
 	REFUSAL(post_send_in_reset, EINVAL),

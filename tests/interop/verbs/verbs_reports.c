@@ -366,6 +366,81 @@ static void what_comes_after_arming_raises_an_event(void **state)
 	pair_stop(pair);
 }
 
+/* Linux masks PSNs for every RoCE device, and hardware keeps three bits of the retry counts. */
+static void numbers_beyond_their_field_are_masked(void **state)
+{
+	struct pair *pair = pair_start(IBV_QPT_RC);
+	struct ibv_qp *qp = pair->ends[0].qp;
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET}, found;
+	struct ibv_qp_attr attributes = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = pair->ends[1].qp->qp_num,
+		.rq_psn = 0x1000005,
+		.sq_psn = 0xdeadbeef,
+		.timeout = 14,
+		.retry_cnt = 15,
+		.rnr_retry = 255,
+		.ah_attr = {.is_global = 1,
+			    .port_num = 1,
+			    .grh = {.dgid = pair->gid.gid,
+				    .sgid_index = (uint8_t)pair->gid.gid_index}},
+	};
+	struct ibv_qp_init_attr made;
+
+	(void)state;
+	assert_int_equal(ibv_modify_qp(qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(ibv_query_qp(qp, &found, IBV_QP_PATH_MTU, &made), 0);
+	assert_int_equal(found.path_mtu, IBV_MTU_256);
+	assert_int_equal(
+		ibv_modify_qp(qp, &attributes,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+	attributes.qp_state = IBV_QPS_RTR;
+	assert_int_equal(ibv_modify_qp(qp, &attributes,
+				       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+			 0);
+	attributes.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(qp, &attributes,
+				       IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+					       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+					       IBV_QP_MAX_QP_RD_ATOMIC),
+			 0);
+	assert_int_equal(ibv_query_qp(qp, &found, IBV_QP_RQ_PSN, &made), 0);
+	assert_int_equal(found.rq_psn, 5);
+	assert_int_equal(found.sq_psn, 0xadbeef);
+	assert_int_equal(found.retry_cnt, 7);
+	assert_int_equal(found.rnr_retry, 7);
+	pair_stop(pair);
+}
+
+/* No RoCE device of Linux migrates paths: what asks for that is refused, and nothing changes. */
+static void no_path_migrates(void **state)
+{
+	struct pair *pair = pair_start(IBV_QPT_RC);
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
+					 .alt_port_num = 1,
+					 .alt_ah_attr = {.is_global = 1, .port_num = 1}};
+	struct ibv_device_attr device;
+
+	(void)state;
+	assert_int_equal(ibv_query_device(pair->context, &device), 0);
+	assert_int_equal(device.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG, 0);
+	assert_int_equal(
+		ibv_modify_qp(pair->ends[0].qp, &attributes, IBV_QP_STATE | IBV_QP_ALT_PATH),
+		EINVAL);
+	for (int to = IBV_MIG_MIGRATED; to <= IBV_MIG_ARMED; to++) {
+		attributes.path_mig_state = (enum ibv_mig_state)to;
+		assert_int_equal(ibv_modify_qp(pair->ends[0].qp, &attributes,
+					       IBV_QP_STATE | IBV_QP_PATH_MIG_STATE),
+				 to == IBV_MIG_MIGRATED ? 0 : EINVAL);
+	}
+	pair_stop(pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +454,8 @@ int main(void)
 		cmocka_unit_test(no_event_is_no_wait),
 		cmocka_unit_test(a_refused_region_of_all_memory_says_why),
 		cmocka_unit_test(what_comes_after_arming_raises_an_event),
+		cmocka_unit_test(numbers_beyond_their_field_are_masked),
+		cmocka_unit_test(no_path_migrates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

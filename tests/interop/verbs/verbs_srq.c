@@ -108,7 +108,7 @@ static void it_changes_its_size_between_messages(void **state)
 	uint64_t posted = 0, sent = 0;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(depths); i++) {
 		assert_int_equal(post(bench, posted, posted + 3), 0);
 		posted += 3;
 		send_to(bench, sent++);
@@ -119,12 +119,43 @@ static void it_changes_its_size_between_messages(void **state)
 	bench_stop(bench);
 }
 
+/* ibv_create_qp(3): max_recv_wr and max_recv_sge mean nothing to a queue pair with an SRQ. */
+static void a_queue_pair_that_shares_wants_no_receives(void **state)
+{
+	static const uint32_t wanted[] = {0, 16, 1 << 20, UINT32_MAX};
+	struct bench *bench = bench_start_shared(IBV_QPT_RC, DEPTH);
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(wanted); i++) {
+		struct ibv_qp_init_attr_ex options = {
+			.send_cq = bench->cq,
+			.recv_cq = bench->cq,
+			.srq = bench->srq,
+			.cap = {.max_send_wr = 1, .max_recv_wr = wanted[i / 2]},
+			.qp_type = i % 2 == 0 ? IBV_QPT_RC : IBV_QPT_XRC_SEND,
+			.comp_mask = IBV_QP_INIT_ATTR_PD,
+			.pd = bench->pd,
+		};
+		struct ibv_qp *qp;
+
+		options.cap.max_recv_sge = wanted[i / 2];
+		if (options.qp_type == IBV_QPT_XRC_SEND)
+			options.srq = NULL;
+		qp = ibv_create_qp_ex(bench->context, &options);
+		assert_non_null(qp);
+		assert_int_equal(options.cap.max_recv_wr, 0);
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+	}
+	bench_stop(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_waits_moves_to_a_larger_queue),
 		cmocka_unit_test(it_shrinks_but_not_below_what_waits),
 		cmocka_unit_test(it_changes_its_size_between_messages),
+		cmocka_unit_test(a_queue_pair_that_shares_wants_no_receives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,9 +143,11 @@ static int answer_fill_resources(struct answer *answer)
 
 		if (error != 0)
 			return error;
+		/* In the kernel's order (enum rdma_restrack_type, Linux 6.1 to 7.2). */
+		if (objects->kind == RNIC_SHOW_SRQS)
+			nldev_fill_summary(&answer->writer, "ctx", answer->device.client_count);
 		nldev_fill_summary(&answer->writer, objects->summary, count);
 	}
-	nldev_fill_summary(&answer->writer, "ctx", answer->device.client_count);
 	nldev_unnest(&answer->writer, table);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/responder/responder.h"
+#include "lib/nic/engine/verbs/qp_attributes.h"
 #include "lib/nic/engine/verbs/qp_transition.h"
 #include "lib/nic/engine/verbs/srq.h"
 #include "proto/wire/gid.h"
@@ -118,6 +119,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	qp->engine = engine;
 	qp->type = config->type;
 	qp->state = RNIC_QP_STATE_RESET;
+	qp->attributes = qp_attributes_at_reset;
 	qp->signal_all = config->signal_all;
 	qp->pd = config->pd;
 	qp->send_cq = config->send_cq;
@@ -217,91 +219,12 @@ void qp_destroy(struct qp *qp)
 	free(qp);
 }
 
-/* --- attributes ------------------------------------------------------------------------------ */
-
-#define FIELD(mask_, member_)                                                                      \
-	{                                                                                          \
-		.mask = RNIC_QP_ATTR_##mask_,                                                      \
-		.offset = offsetof(struct rnic_qp_attributes, member_),                            \
-		.bytes = sizeof(((struct rnic_qp_attributes *)0)->member_),                        \
-	}
-#define BOUNDED(mask_, member_, least_, most_)                                                     \
-	{                                                                                          \
-		.mask = RNIC_QP_ATTR_##mask_,                                                      \
-		.offset = offsetof(struct rnic_qp_attributes, member_),                            \
-		.bytes = sizeof(((struct rnic_qp_attributes *)0)->member_), .is_bounded = true,    \
-		.least = (least_), .most = (most_),                                                \
-	}
-
-/* The members that each attribute of a modify stands for, and their legal values. */
-static const struct attribute {
-	uint32_t mask;
-	uint16_t offset;
-	uint16_t bytes;
-	bool is_bounded; /* a number of 1, 2 or 4 bytes */
-	uint32_t least;
-	uint32_t most;
-} attribute_rows[] = {
-	BOUNDED(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify, 0, 1),
-	FIELD(ACCESS_FLAGS, access_flags),
-	BOUNDED(PKEY_INDEX, pkey_index, 0, LIMIT_PKEYS - 1),
-	BOUNDED(PORT, port, 1, 1),
-	FIELD(QKEY, qkey),
-	FIELD(AV, path),
-	BOUNDED(PATH_MTU, path_mtu, 1, 5),
-	BOUNDED(TIMEOUT, timeout, 0, 31),
-	BOUNDED(RETRY_COUNT, retry_count, 0, 7),
-	BOUNDED(RNR_RETRY, rnr_retry, 0, 7),
-	BOUNDED(RQ_PSN, rq_psn, 0, RNIC_PSN_MASK),
-	BOUNDED(SQ_PSN, sq_psn, 0, RNIC_PSN_MASK),
-	BOUNDED(MAX_RD_ATOMIC, max_rd_atomic, 0, LIMIT_RD_ATOMIC),
-	BOUNDED(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, LIMIT_RD_ATOMIC),
-	BOUNDED(MIN_RNR_TIMER, min_rnr_timer, 0, 31),
-	BOUNDED(DEST_QPN, dest_qpn, 0, 0xffffff),
-	FIELD(PATH_MIGRATION_STATE, path_migration_state),
-	FIELD(ALTERNATE_PATH, alternate_path),
-	FIELD(ALTERNATE_PATH, alternate_port),
-	FIELD(ALTERNATE_PATH, alternate_timeout),
-	FIELD(ALTERNATE_PATH, alternate_pkey_index),
-};
-
-static uint32_t number_at(const struct rnic_qp_attributes *attributes, const struct attribute *row)
-{
-	const uint8_t *at = (const uint8_t *)attributes + row->offset;
-	uint16_t half;
-	uint32_t word;
-
-	switch (row->bytes) {
-	case 1:
-		return *at;
-	case 2:
-		memcpy(&half, at, sizeof(half));
-		return half;
-	default:
-		memcpy(&word, at, sizeof(word));
-		return word;
-	}
-}
-
-uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask)
-{
-	for (size_t i = 0; i < RNIC_COUNT_OF(attribute_rows); i++) {
-		const struct attribute *row = &attribute_rows[i];
-		uint32_t value;
-
-		if (!(mask & row->mask) || !row->is_bounded)
-			continue;
-		value = number_at(attributes, row);
-		if (value < row->least || value > row->most)
-			return row->mask;
-	}
-	return 0;
-}
+/* --- transitions ----------------------------------------------------------------------------- */
 
 static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 			    uint32_t mask)
 {
-	if (qp_out_of_range(attributes, mask) != 0)
+	if (qp_attributes_refused(attributes, mask) != 0)
 		return false;
 	if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
 		return false;
@@ -315,27 +238,13 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 	return !(mask & RNIC_QP_ATTR_AV) || ah_path_is_usable(qp->engine, &attributes->path, false);
 }
 
-static void copy_attributes(struct rnic_qp_attributes *to, const struct rnic_qp_attributes *from,
-			    uint32_t mask)
-{
-	for (size_t i = 0; i < RNIC_COUNT_OF(attribute_rows); i++) {
-		const struct attribute *row = &attribute_rows[i];
-
-		if (mask & row->mask)
-			memcpy((uint8_t *)to + row->offset, (const uint8_t *)from + row->offset,
-			       row->bytes);
-	}
-}
-
-/* --- transitions ----------------------------------------------------------------------------- */
-
 static void enter_reset(struct qp *qp)
 {
 	qp_forget(qp);
 	send_queue_clear(&qp->send_queue);
 	qp->requester = (struct requester){0};
 	responder_reset(qp->engine, qp);
-	qp->attributes = (struct rnic_qp_attributes){0};
+	qp->attributes = qp_attributes_at_reset;
 	qp->state = RNIC_QP_STATE_RESET;
 	qp->last_error = VERDICT_PASS;
 	qp->trouble_log_told = 0;
@@ -390,7 +299,7 @@ static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_att
 		if (path == NULL)
 			return -ENOMEM;
 	}
-	copy_attributes(&qp->attributes, attributes, mask);
+	qp_attributes_take(&qp->attributes, attributes, mask);
 	if (to == RNIC_QP_STATE_RTR) {
 		error = responder_start(qp);
 		if (error != 0)

@@ -68,9 +68,6 @@ void qp_await_send_space(struct qp *qp);
  * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
-/* The first attribute in `mask` (a bit of it) whose value is never legal; 0 when there is none. */
-uint32_t qp_out_of_range(const struct rnic_qp_attributes *attributes, uint32_t mask);
-
 /* Writes why qp_modify() said -EINVAL to the same arguments, as a sentence for people. */
 void qp_modify_refusal(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 		       uint32_t mask, char *text, uint32_t text_bytes);

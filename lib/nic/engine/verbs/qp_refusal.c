@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/objects/ah.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "lib/nic/engine/verbs/qp_attributes.h"
 #include "lib/nic/engine/verbs/qp_transition.h"
 #include "proto/base/bits.h"
 
@@ -63,11 +64,13 @@ static void name_attributes(uint32_t mask, char names[NAMES_BYTES])
 static void write_value_fault(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 			      uint32_t mask, char *text, uint32_t text_bytes)
 {
-	uint32_t bad = qp_out_of_range(attributes, mask);
+	uint32_t bad = qp_attributes_refused(attributes, mask);
 	char names[NAMES_BYTES];
 
 	name_attributes(bad, names);
-	if (bad != 0)
+	if (bad & (RNIC_QP_ATTR_ALTERNATE_PATH | RNIC_QP_ATTR_PATH_MIGRATION_STATE))
+		snprintf(text, text_bytes, "%s: no path migrates on a RoCE device", names);
+	else if (bad != 0)
 		snprintf(text, text_bytes, "the value of %s is out of range", names);
 	else if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
 		snprintf(text, text_bytes, "cur_qp_state is %s, and the queue pair is in %s",

@@ -210,7 +210,9 @@ static void test_without_queues(void **state)
 	srq.pd = request.pd;
 	assert_int_equal(call(f, ctl_create_srq, &srq, sizeof(srq)), 0);
 	memcpy(&request.srq, f->call.reply.payload, sizeof(request.srq));
-	request.capacities.max_recv_wr = 1;
+	/* A queue pair with an SRQ has no receives of its own, however many are wanted. */
+	request.capacities.max_recv_wr = UINT32_MAX;
+	request.capacities.max_recv_sge = UINT32_MAX;
 	expect_no_queues(f, &request);
 
 	request.type = RNIC_QP_TYPE_XRC_INITIATOR;

@@ -40,9 +40,6 @@ static void test_modify_is_atomic(void **state)
 	} rows[] = {
 		{RNIC_QP_ATTR_PATH_MTU, {.path_mtu = 0}},
 		{RNIC_QP_ATTR_PATH_MTU, {.path_mtu = 6}},
-		{RNIC_QP_ATTR_RQ_PSN, {.rq_psn = 0x1000000}},
-		{RNIC_QP_ATTR_DEST_QPN, {.dest_qpn = 0x1000000}},
-		{RNIC_QP_ATTR_MIN_RNR_TIMER, {.min_rnr_timer = 32}},
 		{RNIC_QP_ATTR_MAX_DEST_RD_ATOMIC, {.max_dest_rd_atomic = LIMIT_RD_ATOMIC + 1}},
 		{RNIC_QP_ATTR_PKEY_INDEX, {.pkey_index = 1}},
 		{RNIC_QP_ATTR_AV, {.path = {.port = 1, .is_global = 0}}},
@@ -74,9 +71,6 @@ static void test_modify_is_atomic(void **state)
 
 		bad.path_mtu = rows[i].mask & RNIC_QP_ATTR_PATH_MTU ? rows[i].attributes.path_mtu
 								    : good.path_mtu;
-		bad.rq_psn = rows[i].attributes.rq_psn;
-		bad.dest_qpn = rows[i].attributes.dest_qpn;
-		bad.min_rnr_timer = rows[i].attributes.min_rnr_timer;
 		bad.max_dest_rd_atomic = rows[i].attributes.max_dest_rd_atomic;
 		bad.pkey_index = rows[i].attributes.pkey_index;
 		if (rows[i].mask & RNIC_QP_ATTR_AV) {
@@ -394,9 +388,15 @@ static void test_modify_refusal(void **state)
 		 {0},
 		 "from RTS to RTS not with IBV_QP_AV, IBV_QP_DEST_QPN"},
 		{1u << 31, {0}, "from RTS to RTS not with attributes that are not known"},
-		{RNIC_QP_ATTR_MIN_RNR_TIMER,
-		 {.min_rnr_timer = 32},
-		 "the value of IBV_QP_MIN_RNR_TIMER is out of range"},
+		{RNIC_QP_ATTR_ACCESS_FLAGS,
+		 {.access_flags = 1 << 10},
+		 "the value of IBV_QP_ACCESS_FLAGS is out of range"},
+		{RNIC_QP_ATTR_ALTERNATE_PATH,
+		 {.alternate_port = 1},
+		 "IBV_QP_ALT_PATH: no path migrates on a RoCE device"},
+		{RNIC_QP_ATTR_PATH_MIGRATION_STATE,
+		 {.path_migration_state = 1},
+		 "IBV_QP_PATH_MIG_STATE: no path migrates on a RoCE device"},
 		{RNIC_QP_ATTR_CURRENT_STATE,
 		 {.current_state = RNIC_QP_STATE_RTR},
 		 "cur_qp_state is RTR, and the queue pair is in RTS"},
