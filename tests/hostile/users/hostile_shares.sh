@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../interop/family/user_programs.sh"
 
 require_users
+require_descriptors 4096
 users=10
 holders=()
 

@@ -12,6 +12,7 @@
 . "$(dirname "$0")/../../interop/family/user_programs.sh"
 
 require_users
+require_descriptors 4096
 seconds=1
 counts=1 # of attackers
 attempt=1 # to measure beside the attack under way
