@@ -101,6 +101,17 @@ skip_part() {
 	echo "skipped: $1"
 }
 
+# lacks_descriptors COUNT: whether the hard limit is lower, which "lacks" then says. A login has a
+# soft limit of 1024 and a hard one far above that.
+lacks_descriptors() {
+	lacks="needs $1 descriptors, and the hard limit (ulimit -Hn) is $(ulimit -Hn)"
+	[ "$(ulimit -Hn)" != unlimited ] && [ "$(ulimit -Hn)" -lt "$1" ]
+}
+
+require_descriptors() {
+	! lacks_descriptors "$1" || skip_test "$lacks"
+}
+
 # wait_for SECONDS COMMAND...: polls until the command succeeds, for at least so many seconds.
 wait_for() {
 	local deadline=$((SECONDS + $1 + 1))

@@ -239,10 +239,12 @@ static void child_fold(struct device_child *process)
 	process->lane = 0;
 }
 
+/* The memory of a program is its own, as much as it may have, whatever other programs have. */
 static void child_take_budget(struct device_child *process)
 {
-	process->memory_bytes = memory_budget_take(&process->common->memory);
-	process->has_budget = true;
+	process->memory_bytes = process->is_program ? process->common->memory.memory_bytes
+						    : memory_budget_take(&process->common->memory);
+	process->has_budget = !process->is_program;
 }
 
 /* An abandoned process keeps its budget: it still has the memory. */
@@ -318,7 +320,6 @@ static int child_hold_program(struct device_child *process, const struct device_
 {
 	int result;
 
-	process->is_program = true;
 	process->pid = program->pid;
 	process->pid_fd = fcntl(program->pid_fd, F_DUPFD_CLOEXEC, 0);
 	if (process->pid_fd < 0) {
@@ -345,6 +346,7 @@ static int child_create(struct device_common *common, uid_t uid,
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process");
 		return -ENOMEM;
 	}
+	process->is_program = program != NULL;
 	result = child_prepare(process, reason);
 	if (result == 0)
 		result = program == NULL ? child_launch(process, reason)
@@ -410,7 +412,6 @@ static void child_abandon(struct device_child *process)
 	if (process->is_program) {
 		child_log_end(process, "does not let go of its device, which another program may "
 				       "get; is it stopped?");
-		child_give_budget_back(process); /* its memory is its own */
 	} else {
 		child_log_end(process,
 			      "hangs in the kernel and cannot be killed; it waits perhaps for a "

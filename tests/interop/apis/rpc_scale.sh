@@ -3,6 +3,8 @@
 # Very many clients of one RPC server at the same time: rpc_scale.sh TOPOLOGY PORT FAMILY
 . "$(dirname "$0")/../lib.sh"
 
+require_descriptors 4096
+
 topology_start "$@"
 
 host=${side_address[0]}

@@ -21,14 +21,6 @@ require_users() {
 		skip_test "an ordinary user cannot reach $BIN/rnic-run"
 }
 
-# require_descriptors COUNT: a login's hard limit is far above its soft one of 1024.
-require_descriptors() {
-	local limit
-	limit=$(ulimit -Hn)
-	[ "$limit" = unlimited ] || [ "$limit" -ge "$1" ] ||
-		skip_test "needs $1 descriptors, and the hard limit (ulimit -Hn) is $limit"
-}
-
 # rnic_as UID PROGRAM...: runs a program of this user on the device of side 0.
 rnic_as() {
 	local uid=$1

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: MIT Bad input at the start and on the wire: one readable line and exit
-# status 1, or a documented fallback.
+# SPDX-License-Identifier: MIT
+# Bad input at the start and on the wire: one readable line and exit status 1, or a documented
+# fallback.
 . "$(dirname "$0")/../lib.sh"
+
+require_descriptors 4096
 
 here=$(cd "$(dirname "$0")" && pwd)
 
