@@ -71,6 +71,16 @@ void awake_note_yield(struct awake *awake, uint64_t began_ns, uint64_t ended_ns)
 		awake->alone_until_ns = ended_ns + AWAKE_ALONE_NS;
 }
 
+void awake_note_sleep(struct awake *awake, uint64_t wanted_ns, uint64_t took_ns)
+{
+	const uint64_t late_ns = took_ns > wanted_ns ? took_ns - wanted_ns : 0;
+
+	if (late_ns < AWAKE_LONG_YIELD_NS)
+		awake->late_ns = 0;
+	else
+		awake->late_ns = late_ns < AWAKE_SLEEP_MOST_NS ? late_ns : AWAKE_SLEEP_MOST_NS;
+}
+
 static bool awake_stays(const struct awake *awake, const struct awake_rule *rule, uint64_t now_ns)
 {
 	return awake->looks < rule->looks && now_ns - awake->since_ns < rule->awake_ns &&

@@ -46,6 +46,7 @@
 #define AWAKE_SHARE	     8		      /* at most 1 part of the time in so many */
 #define AWAKE_QUICK_YIELD_NS UINT64_C(1500)   /* hardly anybody runs in so short a yield */
 #define AWAKE_ALONE_NS	     UINT64_C(5000)
+#define AWAKE_SLEEP_MOST_NS  UINT64_C(5000000)
 
 enum awake_step {
 	AWAKE_TURN,  /* look again at once */
@@ -92,6 +93,7 @@ struct awake {
 	uint64_t last_wait_ns;	 /* how long the latest wait took */
 	uint64_t sleep_until_ns; /* after a long yield */
 	uint64_t alone_until_ns; /* after a quick yield */
+	uint64_t late_ns;	 /* the latest sleep ended so long after its time; 0: hardly */
 	uint32_t looks;		 /* that found nothing in a row, where the thread counts them */
 };
 
@@ -125,6 +127,9 @@ static inline void awake_note_look(struct awake *awake)
 /* A yield began and ended. */
 void awake_note_yield(struct awake *awake, uint64_t began_ns, uint64_t ended_ns);
 
+/* A sleep of `wanted_ns` that nothing ended took so long. */
+void awake_note_sleep(struct awake *awake, uint64_t wanted_ns, uint64_t took_ns);
+
 /* --- the decision ----------------------------------------------------------------------------- */
 
 /*
@@ -147,5 +152,15 @@ enum awake_step awake_next(const struct awake *awake, const struct awake_rule *r
  */
 enum awake_step awake_before_sleep(const struct awake_rule *rule, uint64_t now_ns,
 				   uint64_t deadline_ns);
+
+/*
+ * How long a thread sleeps that looks again and again, and would sleep for `wanted_ns`. A thread
+ * that got its core late finds too many threads there: it stays away for as long as it waited, so
+ * that the daemon gets a turn among any number of them.
+ */
+static inline uint64_t awake_sleep_ns(const struct awake *awake, uint64_t wanted_ns)
+{
+	return awake->late_ns > wanted_ns ? awake->late_ns : wanted_ns;
+}
 
 #endif

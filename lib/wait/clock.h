@@ -13,6 +13,9 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t clock_now_ns(void);
 
+/* Nanoseconds of CLOCK_REALTIME, which stamps of the kernel have. Somebody may set this clock. */
+uint64_t clock_wall_ns(void);
+
 /* Nanoseconds that the calling thread has had a processor, in the kernel included. */
 uint64_t clock_thread_ns(void);
 

@@ -333,6 +333,8 @@ int device_set_connect(struct device_child *process, const struct served_client 
 		snprintf(reason, DEVICE_TEXT_BYTES, "cannot make a socket: %s", strerror(-result));
 		return result;
 	}
+	/* The device process may not set options. The stamps say how long a request waited. */
+	setsockopt(fds[1], SOL_SOCKET, SO_TIMESTAMPNS, &(int){1}, sizeof(int));
 	result = device_link_send_client(process, client, fds[1]);
 	close(fds[1]);
 	if (result == 0) {

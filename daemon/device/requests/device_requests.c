@@ -89,6 +89,7 @@ const struct request_role device_requests_role = {
 	.wake = device_requests_wake,
 	.handle = device_requests_handle,
 	.note_refusal = device_requests_note_refusal,
+	.note_late = served_peer_note_late,
 	.end = served_peer_end_connection,
 	.first_request = "OPEN_DEVICE",
 	.stages = session_teardown_stages,

@@ -16,10 +16,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SOCKET_DESCRIPTORS 1 /* the connection uses one descriptor */
 #define CONNECTION_EVENTS  (EPOLLIN | EPOLLRDHUP)
+#define LATE_NS		   RNIC_NS_PER_SECOND
 
 uint64_t request_connection_begin_call(const struct request_connection *connection)
 {
@@ -30,6 +32,15 @@ void request_connection_end_call(struct request_connection *connection, uint64_t
 {
 	if (connection->is_charged)
 		connection->server->role->charge(connection, clock_thread_ns() - began_ns);
+}
+
+static bool request_connection_has_stamps(const struct request_server *server, int fd)
+{
+	int value = 0;
+	socklen_t bytes = sizeof(value);
+
+	return server->role->note_late != NULL &&
+	       getsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &value, &bytes) == 0 && value != 0;
 }
 
 int request_connection_open(struct request_connection *connection, struct request_server *server,
@@ -49,6 +60,7 @@ int request_connection_open(struct request_connection *connection, struct reques
 		.server = server,
 		.account = account,
 		.fd = fd,
+		.is_stamped = request_connection_has_stamps(server, fd),
 		.is_charged = server->role->charge != NULL && !quota_has_all(account),
 	};
 	return 0;
@@ -422,6 +434,35 @@ static void request_connection_remove(struct request_connection *connection)
 	request_connection_end_call(connection, began_ns);
 }
 
+/* When the request was sent, by the wall clock; 0: the message has no stamp. */
+static uint64_t request_connection_stamp_ns(struct msghdr *message)
+{
+	struct cmsghdr *control;
+	struct timespec stamp;
+
+	for (control = CMSG_FIRSTHDR(message); control != NULL;
+	     control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_TIMESTAMPNS)
+			continue;
+		memcpy(&stamp, CMSG_DATA(control), sizeof(stamp));
+		return (uint64_t)stamp.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)stamp.tv_nsec;
+	}
+	return 0;
+}
+
+/* A step of the wall clock may look like a wait: that is a wrong line in the log, and no more. */
+static void request_connection_note_wait(struct request_connection *connection,
+					 struct msghdr *message)
+{
+	struct request_server *server = connection->server;
+	const uint64_t sent_ns = request_connection_stamp_ns(message);
+	const uint64_t now_ns = clock_wall_ns();
+
+	if (sent_ns != 0 && now_ns > sent_ns + LATE_NS)
+		server->role->note_late(connection, now_ns - sent_ns, server->taken_ns > sent_ns);
+	server->taken_ns = now_ns;
+}
+
 /*
  * Receives one request with its descriptors. A server that takes no descriptors only looks at a
  * message that has some: to receive it would be to close them, and a last close may block. Returns
@@ -432,7 +473,8 @@ static size_t request_connection_receive(struct request_connection *connection,
 {
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_LEN(sizeof(int) * CTL_RECEIVED_FDS_MAX)];
+		char bytes[CMSG_SPACE(sizeof(struct timespec)) +
+			   CMSG_LEN(sizeof(int) * CTL_RECEIVED_FDS_MAX)];
 	} control;
 	const bool takes_fds = connection->server->role->takes_descriptors;
 	struct iovec vector = {&call->request, sizeof(call->request)};
@@ -453,6 +495,8 @@ static size_t request_connection_receive(struct request_connection *connection,
 	}
 	call->connection = connection;
 	request_connection_take_fds(&message, call);
+	if (connection->is_stamped)
+		request_connection_note_wait(connection, &message);
 	call->has_foreign_fds = !takes_fds && (message.msg_flags & MSG_CTRUNC) != 0;
 	/* An empty message means the end of the connection, but may carry descriptors. */
 	if ((message.msg_flags & (MSG_TRUNC | (takes_fds ? MSG_CTRUNC : 0))) != 0)

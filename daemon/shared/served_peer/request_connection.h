@@ -31,6 +31,7 @@ struct request_connection {
 	int fd;			       /* -1: cut off */
 	bool is_broken;		       /* the client is to end, or is ending */
 	bool hangup_only;	       /* the server waits for the hang-up alone */
+	bool is_stamped;       /* the kernel stamps its requests, and the role asks for that */
 	bool is_charged;       /* the role asks how long calls on the client's sockets take */
 	bool is_costly;	       /* calls on it take long: it is not shut down but only closed */
 	struct ctl_call *call; /* a request that goes on in a later turn; NULL: none */

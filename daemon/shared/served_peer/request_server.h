@@ -48,6 +48,13 @@ struct request_role {
 			     const char *reason);
 
 	/*
+	 * Tells that a request waited for `waited_ns` until the server took it, and whether the
+	 * server took others meanwhile. For the peers that the control plane has the kernel stamp
+	 * requests of (SO_TIMESTAMPNS). NULL: nobody asks.
+	 */
+	void (*note_late)(struct request_connection *connection, uint64_t waited_ns, bool was_busy);
+
+	/*
 	 * Notes that a system call on the connection took `cpu_ns` of this thread's time, which the
 	 * client can make long. NULL: only its own user waits meanwhile.
 	 */
@@ -87,6 +94,7 @@ struct request_server {
 	struct list due; /* struct request_connection.due_node, likewise: what request_turn_note()
 			    noted; empty for a role without `wake` */
 	struct deferred_close deferred_close; /* of connections that were turned away */
+	uint64_t taken_ns;    /* when the latest stamped request was taken; the wall clock's time */
 	uint64_t ended_count; /* clients ever ended, and clients ever freed; in the same order */
 	uint64_t freed_count;
 };

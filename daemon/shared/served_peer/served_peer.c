@@ -96,6 +96,19 @@ void served_peer_break(struct served_peer *peer, const char *format, ...)
 			reason);
 }
 
+void served_peer_note_late(struct request_connection *connection, uint64_t waited_ns, bool was_busy)
+{
+	const struct served_peer *peer =
+		RNIC_CONTAINER_OF(connection, struct served_peer, requests);
+
+	log_from_client("client %u (%s, pid %d) waited %.1f s for an answer: %s", peer->client_id,
+			peer->program[0] != '\0' ? peer->program : "unnamed", (int)peer->pid,
+			(double)waited_ns / RNIC_NS_PER_SECOND,
+			was_busy ? "this process answered others first"
+				 : "this process did not run; it was stopped, or threads that "
+				   "compute or poll had the processors");
+}
+
 void served_peer_end_connection(struct request_connection *connection, const char *reason)
 {
 	struct served_peer *peer = RNIC_CONTAINER_OF(connection, struct served_peer, requests);

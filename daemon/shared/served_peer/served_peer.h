@@ -91,6 +91,10 @@ void served_set_remove(struct served_peer *peer);
 /* Ends the peer with this turn and without a log line: the peer has gone, or is to go. */
 void served_peer_end(struct served_peer *peer);
 
+/* For request_role.note_late: logs who waited, how long, and why. */
+void served_peer_note_late(struct request_connection *connection, uint64_t waited_ns,
+			   bool was_busy);
+
 /* For request_role.end: the same, or with a reason what served_peer_break() does. */
 void served_peer_end_connection(struct request_connection *connection, const char *reason);
 

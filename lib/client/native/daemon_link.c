@@ -128,18 +128,13 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path)
 	return error;
 }
 
-int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control)
+void rnic_link_adopt(struct rnic_link *link, struct rnic_link *control)
 {
-	int error = set_send_timeout(atomic_load(&link->fd), link->answer_ms);
-
-	if (error != 0)
-		return error;
 	link->version = control->version;
 	link->twin = control;
 	control->twin = link;
-	control->answer_ms = RNIC_LINK_NO_LIMIT_MS;
+	link->answer_ms = control->answer_ms = RNIC_LINK_NO_LIMIT_MS;
 	atomic_store(&link->lost, 0);
-	return 0;
 }
 
 static void lose_alone(struct rnic_link *link, int error)

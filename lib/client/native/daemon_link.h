@@ -17,10 +17,10 @@
 #include <stdatomic.h>
 
 /*
- * A daemon answers within milliseconds. The library gives up one that is stopped or hangs after so
- * long. A control connection that has brought a device connection has no such limit: to give up the
- * control plane would be to give up a device that works, since the two are lost together. A call
- * there waits until the control plane goes on or ends, or the link is lost.
+ * A daemon answers within milliseconds. A program that opens a device gives up one that is stopped
+ * or hangs after so long. With the device open there is no such limit, as there is none for calls
+ * of a kernel: a call waits until the other side goes on or ends, or the link is lost. To give up a
+ * late answer would be to give up a device that works.
  */
 #define RNIC_LINK_ANSWER_MS   30000
 #define RNIC_LINK_NO_LIMIT_MS UINT32_MAX
@@ -93,10 +93,9 @@ int rnic_link_open(struct rnic_link *link, const char *socket_path);
 
 /*
  * Begins to use the connection in the link, which came as `reply_link` of HELLO, and makes
- * `control`, which brought it, the link's twin; calls on `control` have no limit of time from then
- * on. Returns 0 or a negative errno.
+ * `control`, which brought it, the link's twin. Calls on both have no limit of time from then on.
  */
-int rnic_link_adopt(struct rnic_link *link, struct rnic_link *control);
+void rnic_link_adopt(struct rnic_link *link, struct rnic_link *control);
 
 /* Closes the connection; the link and its twin are lost then. */
 void rnic_link_close(struct rnic_link *link);

@@ -209,7 +209,9 @@ static int introduce_shared(struct rnic_context *context)
 	uint32_t client_id;
 	int error = hello(&context->control, 0, call, &context->attributes, &client_id);
 
-	return error == 0 ? rnic_link_adopt(&context->device, &context->control) : error;
+	if (error == 0)
+		rnic_link_adopt(&context->device, &context->control);
+	return error;
 }
 
 static void serve_own_device(void *argument)
@@ -257,7 +259,8 @@ static int introduce_direct(struct rnic_context *context)
 	}
 	context->device.serve = serve_own_device;
 	context->device.serve_context = context;
-	return rnic_link_adopt(&context->device, &context->control);
+	rnic_link_adopt(&context->device, &context->control);
+	return 0;
 }
 
 /* Makes the process a client. */

@@ -61,14 +61,17 @@ static bool is_round_open(const struct rnic_cq *cq)
  * leaving it would cost the daemon a system call for nobody. The daemon takes the flag at an entry
  * of any queue of the context; then the futex does not wait.
  */
-static void futex_wait(const struct rnic_cq *cq)
+static void futex_wait(const struct rnic_cq *cq, uint64_t now_ns)
 {
-	const struct timespec longest = {.tv_nsec = FUTEX_WAIT_NS};
+	const uint64_t wanted_ns = awake_sleep_ns(&poller.awake, FUTEX_WAIT_NS);
+	const struct timespec longest = {.tv_nsec = (long)wanted_ns};
 	struct rnic_shared_index *poll_waits = &cq->context->session->poll_waits;
 
 	if (is_round_open(cq))
 		return;
-	syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0);
+	if (syscall(SYS_futex, &poll_waits->value, FUTEX_WAIT, 1, &longest, NULL, 0) != 0 &&
+	    errno == ETIMEDOUT)
+		awake_note_sleep(&poller.awake, wanted_ns, clock_now_ns() - now_ns);
 	rnic_wake_withdraw(poll_waits);
 	poller.announced_at = NULL;
 }
@@ -89,7 +92,7 @@ static void let_others_run(const struct rnic_cq *cq)
 		yield_and_note(&poller.awake, now_ns);
 		break;
 	case AWAKE_SLEEP:
-		futex_wait(cq);
+		futex_wait(cq, now_ns);
 		break;
 	}
 }

@@ -10,9 +10,9 @@
  *   objects made from it are dead: destroy the objects (which then succeeds), close the context,
  *   and open a new one.
  * - -EIO: daemon and library no longer understand each other; otherwise like -ENODEV.
- * - -ETIMEDOUT: the daemon, or the process that serves the user's device, is stopped or hangs and
- *   has not answered for 30 seconds; otherwise like -ENODEV. Threads that wait for an event, and
- *   calls of <rnic/rnic_cm.h>, go on waiting until it ends or continues.
+ * - -ETIMEDOUT, while a device is opened: the daemon, or the process that serves the user's device,
+ *   is stopped or hangs and has not answered for 30 seconds; otherwise like -ENODEV. Calls on a
+ *   device that is open wait until the other side continues or ends, as calls of a kernel do.
  * - -ENOMEM, -EMFILE, -ENFILE: this process or the daemon lacks memory or descriptors. Nothing has
  *   changed, and a later call may succeed.
  *

@@ -7,6 +7,7 @@
  * usage: family_client
  *
  *   work   one WRITE to itself; answers "worked", or "failed" and why
+ *   ask    registers a region, which the device has to answer; "asked", or "failed" and why
  *   exec   replaces itself by a program that sleeps
  *   fork   leaves a child that sleeps, and ends at once
  *   exit   ends at once and frees nothing
@@ -79,6 +80,16 @@ static void work(struct bench *bench)
 		printf("worked\n");
 }
 
+static void ask(struct bench *bench)
+{
+	struct ibv_mr *mr = ibv_reg_mr(bench->pd, bench->bytes, BENCH_BYTES, 0);
+
+	if (mr == NULL || ibv_dereg_mr(mr) != 0)
+		say_failure("region", strerror(errno));
+	else
+		printf("asked\n");
+}
+
 static void leave_child(void)
 {
 	pid_t child = fork();
@@ -95,6 +106,8 @@ static void obey(struct bench *bench, const char *word)
 {
 	if (strcmp(word, "work\n") == 0) {
 		work(bench);
+	} else if (strcmp(word, "ask\n") == 0) {
+		ask(bench);
 	} else if (strcmp(word, "exec\n") == 0) {
 		execlp("sleep", "sleep", "600", (char *)NULL);
 	} else if (strcmp(word, "fork\n") == 0) {

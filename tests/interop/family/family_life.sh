@@ -68,6 +68,7 @@ device_stopped() {
 	local end
 	program_start a $user_a
 	check "the device process is stopped" device_signal STOP 0 $user_a
+	program_tell a ask
 	end=$((SECONDS + pause))
 	check "stopped: rnicctl answers" rnicctl_answers
 	check "stopped: rnic-run ends" rnic_as $user_a timeout 5 true
@@ -75,6 +76,10 @@ device_stopped() {
 	check "stopped: for a while" works_until "$end" b
 	check "stopped: its user's program waits" is_running "${program_pid[a]}"
 	check "the device process continues" device_signal CONT 0 $user_a
+	check "continued: a call of its user's program is answered" \
+		wait_for 5 program_said_more a "^asked" 0
+	check "continued: the log says who waited, and why" wait_for 5 \
+		grep -q "waited [0-9.]* s for an answer: this process did not run" "$WORK/daemon0.log"
 	check "continued: its user's program is unharmed" program_is_unharmed a
 	check "continued: a new program works" new_program_works $user_a
 	program_end a

@@ -168,6 +168,23 @@ static void test_modes_of_polling(void **state)
 	assert_int_equal(awake_next(&awake, &adaptive, NOW), AWAKE_YIELD);
 }
 
+/* A thread that got its core 2 ms late stays away for 2 ms; one that got it at once, not longer. */
+static void test_many_threads_sleep_longer(void **state)
+{
+	struct awake awake = {0};
+
+	(void)state;
+	assert_int_equal(awake_sleep_ns(&awake, 20 * US), 20 * US);
+	awake_note_sleep(&awake, 20 * US, 120 * US);
+	assert_int_equal(awake_sleep_ns(&awake, 20 * US), 20 * US);
+	awake_note_sleep(&awake, 20 * US, 2020 * US);
+	assert_int_equal(awake_sleep_ns(&awake, 20 * US), 2000 * US);
+	awake_note_sleep(&awake, 2000 * US, 3600 * RNIC_NS_PER_SECOND);
+	assert_int_equal(awake_sleep_ns(&awake, 20 * US), AWAKE_SLEEP_MOST_NS);
+	awake_note_sleep(&awake, AWAKE_SLEEP_MOST_NS, AWAKE_SLEEP_MOST_NS + 100 * US);
+	assert_int_equal(awake_sleep_ns(&awake, 20 * US), 20 * US);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_who_waited_long_sleeps_at_once),
 		cmocka_unit_test(test_a_near_deadline_is_not_slept_for),
 		cmocka_unit_test(test_modes_of_polling),
+		cmocka_unit_test(test_many_threads_sleep_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
