@@ -3,13 +3,21 @@
 #
 # install-packages.sh GROUP...: installs the missing Debian packages of these groups of
 # packages.txt; build stands for the groups core, verbs, apis and lab. As root with apt-get, else
-# with sudo when sudo needs no password, else prints the missing packages and fails.
+# with sudo, which asks for a password only at a terminal. Prints the missing packages and fails
+# where the user may not use sudo.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 
 is_installed() {
 	dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
+}
+
+# Nobody types a password where no terminal is.
+may_sudo_with_password() {
+	[ -t 0 ] && [ -t 2 ] && command -v sudo >/dev/null || return 1
+	echo "packages are missing; sudo installs ${missing[*]}" >&2
+	sudo -v
 }
 
 groups=()
@@ -41,6 +49,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	become=()
 elif sudo -n true 2>/dev/null; then
 	become=(sudo -n)
+elif may_sudo_with_password; then
+	become=(sudo)
 else
 	echo "packages are missing; as root: apt-get update &&" \
 		"apt-get ${install[*]} ${missing[*]}" >&2

@@ -164,6 +164,25 @@ PATH=$work/visitor:$PATH MISSING=libisal-dev "$top/tools/install-packages.sh" co
 told=$(sed -n 's/.*as root: apt-get update && apt-get \(install .*\)$/\1/p' "$work/output")
 grep -q -- "-qq ${told:-nothing}$" "$work/apt.calls" || fail "the advice is another command"
 
+# Where sudo wants a password, it asks at a terminal, and only there.
+cat >"$work/visitor/sudo" <<'END'
+#!/bin/sh
+case $1 in
+-n) exit 1 ;;
+-v) echo "who are you" ;;
+*) exec "$@" ;;
+esac
+END
+install="$top/tools/install-packages.sh core"
+rm "$work/apt.calls"
+PATH=$work/visitor:$PATH MISSING=libisal-dev $install </dev/null >"$work/output" 2>&1 &&
+	fail "without a terminal nobody gives a password"
+[ ! -e "$work/apt.calls" ] || fail "without a terminal nothing is installed"
+PATH=$work/visitor:$PATH MISSING=libisal-dev script -qec "$install" /dev/null </dev/null \
+	>"$work/output" 2>&1 || fail "sudo asks at a terminal"
+grep -q "who are you" "$work/output" || fail "sudo asks for a password"
+grep -q "install .* libisal-dev$" "$work/apt.calls" || fail "sudo with a password installs"
+
 printf '#!/bin/sh\nexit 1\n' >"$work/stubs/apt-get"
 for command in "" install; do
 	# shellcheck disable=SC2086 # no command is no argument

@@ -26,7 +26,8 @@ repeated=()
 build() {
 	local stage=$1 directory=$2 compiler=$3
 	shift 3
-	echo "== $stage: build in $directory"
+	echo "== $stage: build in $directory; tail -f $logs/build shows its progress"
+	: >"$logs/build"
 	if cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_C_COMPILER="$compiler" \
 		-DRNIC_TESTS=ON -DRNIC_WERROR=ON -DRNIC_DIRECT=ON "$@" >"$logs/cmake" 2>&1 &&
 		cmake --build "$directory" >"$logs/build" 2>&1; then

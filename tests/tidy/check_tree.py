@@ -59,6 +59,10 @@ LAYERS = [
     ("tools/", {"proto/", "lib/wait/", "lib/client/", "tools/", "rpc_echo.pb-c.h"}),
 ]
 
+# The page with a table of LAYERS.
+ROOM_PAGE = "doc/architecture.md"
+ROOM_TABLE = "| room | includes |"
+
 STANDALONE = ("tools/examples/", "lib/include/", "proto/base/")
 
 # <...> includes that a layer must not use: what would let it do I/O, read a clock or start threads.
@@ -210,6 +214,29 @@ def check_includes(tree):
                 check_system_include(tree, path, number, match.group(2))
 
 
+def check_room_table(tree):
+    """The map of the tree names the rooms of LAYERS, and for each what it may include."""
+    page = tree.root / ROOM_PAGE
+    if not page.exists():
+        return
+    lines = page.read_text().splitlines()
+    start = lines.index(ROOM_TABLE) + 2 if ROOM_TABLE in lines else len(lines)
+    rows = {}
+    for number, line in enumerate(lines[start:], start + 1):
+        if not line.startswith("|"):
+            break
+        room, *included = re.findall(r"`([^`]+)`", line)
+        rows[room] = number, set(included)
+    for prefix, allowed in LAYERS:
+        room = prefix.rstrip("/")
+        wanted = {target.rstrip("/") for target in allowed - {prefix}}
+        number, named = rows.pop(room, (1, None))
+        if named != wanted:
+            tree.complain(page, number, f"{room} includes {', '.join(sorted(wanted)) or 'nothing'}")
+    for room, (number, _) in rows.items():
+        tree.complain(page, number, f"LAYERS has no {room}")
+
+
 def check_calls(tree):
     for path, text in tree.texts({".c", ".h"}):
         banned = dict(BANNED_CALLS)
@@ -348,10 +375,10 @@ def check_programs(tree, build, programs=None):
 
 
 RULES = [check_first_line, check_lengths, check_base_names, check_functions, check_folders,
-         check_includes, check_folder_order, check_circles, check_repeated_names, check_calls,
-         check_shell_sleeps, check_page_commands, check_page_sizes, check_words,
-         check_filter_manual, check_fence_manual, check_page_links, check_contract_files,
-         check_life_and_death]
+         check_includes, check_room_table, check_folder_order, check_circles,
+         check_repeated_names, check_calls, check_shell_sleeps, check_page_commands,
+         check_page_sizes, check_words, check_filter_manual, check_fence_manual, check_page_links,
+         check_contract_files, check_life_and_death]
 
 
 def main():

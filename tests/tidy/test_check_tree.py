@@ -246,6 +246,20 @@ with --port socket: io_uring_setup.
                 self.expect(check_tree.check_includes, {name: include + "\n"},
                             {name: f'#include "{own}"\n#include <string.h>\n'})
 
+    def test_room_table(self):
+        page = check_tree.ROOM_PAGE
+        rows = [f"| `{room.rstrip('/')}` | "
+                + ", ".join(f"`{target.rstrip('/')}`" for target in sorted(allowed - {room})) + " |"
+                for room, allowed in check_tree.LAYERS]
+
+        def table(rows):
+            return "\n".join(["# Rooms", "", check_tree.ROOM_TABLE, "|---|---|", *rows, "", "End"])
+
+        for bad in [[], rows[1:], rows[:1] + ["| `lib/nic` | `proto` |"] + rows[2:],
+                    rows + ["| `lib/new` | nothing |"]]:
+            self.expect(check_tree.check_room_table, {page: table(bad)}, {page: table(rows)})
+        self.assertTrue(self.complaints(check_tree.check_room_table, {page: "# Rooms\n"}))
+
     def test_paths_from_the_repository(self):
         self.expect(check_tree.check_includes,
                     {"lib/wait/a.c": '#include "a.h"\n', "lib/wait/a.h": ""},

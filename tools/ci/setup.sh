@@ -3,8 +3,8 @@
 #
 # setup.sh [OPTION...] [COMMAND]: RDMA devices for a CI job, from the source tree of this script.
 #
-#   install   installs the packages of the build where they are missing (root, or sudo without a
-#             password), builds, and installs rnicd into a folder of the job
+#   install   installs the packages of the build where they are missing (root, or sudo), builds,
+#             and installs rnicd into a folder of the job
 #   start     starts the devices; those that run already stay; logs and captures of others go
 #   env       prints the variables that a shell needs: eval "$(tools/ci/setup.sh env)"
 #   report    prints what the devices and their logs say of troubles, and collects logs and captures
