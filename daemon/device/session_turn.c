@@ -37,11 +37,18 @@ uint32_t session_turn_take_work(struct session_set *set)
 	return taken != 0 ? taken : rung != 0;
 }
 
+/* A turn ends with their delivery: what waits now was raised outside a turn, by a request. */
+static bool session_turn_has_events(const struct session_set *set)
+{
+	return scheduler_has(&set->scheduler, WAIT_CQ_NOTICE) ||
+	       scheduler_has(&set->scheduler, WAIT_EVENT_WRITE);
+}
+
 bool session_turn_has_work(const struct session_set *set)
 {
 	const struct list *node;
 
-	if (scheduler_has(&set->scheduler, WAIT_REVIEW))
+	if (scheduler_has(&set->scheduler, WAIT_REVIEW) || session_turn_has_events(set))
 		return true;
 	scheduler_for_each (node, &set->scheduler, WAIT_SEND_FETCH) {
 		const struct session_qp *qp = list_entry(node, struct session_qp, fetch_node);

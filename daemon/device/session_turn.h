@@ -22,7 +22,10 @@ void session_turn_begin(struct session_set *set, uint64_t now_ns);
  */
 uint32_t session_turn_take_work(struct session_set *set);
 
-/* Returns whether a queue still holds WQEs that the engine has room for. */
+/*
+ * Returns whether a turn would do anything: a queue holds WQEs that the engine has room for, or
+ * completions or events wait for the end of a turn.
+ */
 bool session_turn_has_work(const struct session_set *set);
 
 /*

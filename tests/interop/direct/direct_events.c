@@ -29,6 +29,7 @@ enum {
 	MESSAGE_BYTES = 8,
 	GRH_BYTES = 40,
 	QKEY = 0x1234,
+	EVENT_MS = 3000,
 	NS_PER_S = 1000000000,
 	NS_PER_US = 1000,
 	SLEEP_SHARE = 8, /* a post waits for less than this part of a sleep of 1 ms */
@@ -489,9 +490,110 @@ static void a_child_that_a_handler_forks_leaves_the_wait(void **state)
 	station_close(&station);
 }
 
+/* --- events of requests ----------------------------------------------------------------------- */
+
+/* The program only sleeps in poll(2): the type of the event that comes; -1: none comes. */
+static int type_of_event(const struct station *station)
+{
+	struct pollfd events = {.fd = rnic_async_fd(station->context), .events = POLLIN};
+	struct rnic_async_event event;
+
+	if (poll(&events, 1, EVENT_MS) != 1)
+		return -1;
+	assert_int_equal(rnic_get_async_event(station->context, &event), 0);
+	rnic_ack_async_event(&event);
+	return (int)event.type;
+}
+
+/* An SRQ with fewer entries than the limit raises the event at once. */
+static int event_of_srq_limit(struct station *station)
+{
+	struct rnic_srq_options options = {.max_wr = 16, .max_sge = 1};
+	const struct rnic_srq_attributes attributes = {.limit = 10};
+	struct rnic_srq *srq;
+	int type;
+
+	assert_int_equal(rnic_create_srq(station->pd, &options, &srq), 0);
+	assert_int_equal(rnic_modify_srq(srq, &attributes, RNIC_SRQ_ATTR_LIMIT), 0);
+	type = type_of_event(station);
+	assert_int_equal(rnic_destroy_srq(srq), 0);
+	return type;
+}
+
+static int event_of_drained_queue(struct station *station)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_SQD,
+						      .en_sqd_async_notify = 1};
+
+	assert_int_equal(rnic_modify_qp(station->qp, &attributes,
+					RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_EN_SQD_ASYNC_NOTIFY),
+			 0);
+	return type_of_event(station);
+}
+
+static int event_of_last_wqe(struct station *station)
+{
+	struct rnic_srq_options srq_options = {.max_wr = 16, .max_sge = 1};
+	struct rnic_qp_options options = {
+		.type = RNIC_QP_TYPE_RC,
+		.send_cq = station->send_cq,
+		.recv_cq = station->recv_cq,
+		.capacities = {.max_send_wr = 1, .max_send_sge = 1},
+	};
+	struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_INIT, .port = 1};
+	struct rnic_qp *qp;
+	int type;
+
+	assert_int_equal(rnic_create_srq(station->pd, &srq_options, &options.srq), 0);
+	assert_int_equal(rnic_create_qp(station->pd, &options, &qp), 0);
+	assert_int_equal(rnic_modify_qp(qp, &attributes,
+					RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX |
+						RNIC_QP_ATTR_PORT | RNIC_QP_ATTR_ACCESS_FLAGS),
+			 0);
+	attributes.state = RNIC_QP_STATE_ERR;
+	assert_int_equal(rnic_modify_qp(qp, &attributes, RNIC_QP_ATTR_STATE), 0);
+	type = type_of_event(station);
+	assert_int_equal(rnic_destroy_qp(qp), 0);
+	assert_int_equal(rnic_destroy_srq(options.srq), 0);
+	return type;
+}
+
+/* The receive that waits is flushed, which is what the armed queue tells of. */
+static bool has_event_of_flush(struct station *station)
+{
+	const struct rnic_qp_attributes attributes = {.state = RNIC_QP_STATE_ERR};
+	struct pollfd events = {.fd = rnic_channel_fd(station->channel), .events = POLLIN};
+	struct rnic_cq *cq;
+
+	receive_one(station);
+	assert_int_equal(rnic_req_notify_cq(station->recv_cq, false), 0);
+	assert_int_equal(rnic_modify_qp(station->qp, &attributes, RNIC_QP_ATTR_STATE), 0);
+	if (poll(&events, 1, EVENT_MS) != 1)
+		return false;
+	assert_int_equal(rnic_get_cq_event(station->channel, &cq), 0);
+	rnic_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* Nothing but the request gives the device a reason to run. */
+static void events_of_requests_come_though_the_program_sleeps(void **state)
+{
+	struct station station;
+
+	(void)state;
+	station_open(&station);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(event_of_srq_limit(&station), RNIC_EVENT_SRQ_LIMIT_REACHED);
+	assert_int_equal(event_of_last_wqe(&station), RNIC_EVENT_QP_LAST_WQE_REACHED);
+	assert_int_equal(event_of_drained_queue(&station), RNIC_EVENT_SQ_DRAINED);
+	assert_true(has_event_of_flush(&station));
+	station_close(&station);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_of_requests_come_though_the_program_sleeps),
 		cmocka_unit_test(the_second_post_leaves_though_the_program_sleeps),
 		cmocka_unit_test(where_an_event_is_armed_each_post_leaves_at_once),
 		cmocka_unit_test(an_event_wakes_one_thread),

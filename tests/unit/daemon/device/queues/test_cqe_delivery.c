@@ -450,6 +450,39 @@ static void test_one_event_for_many_completions(void **state)
 	assert_int_equal(events_read(f), 1);
 }
 
+static uint32_t async_events_read(struct fixture *f)
+{
+	struct rnic_event_record record;
+	uint32_t count = 0;
+
+	while (read(f->async_fd, &record, sizeof(record)) == sizeof(record))
+		count++;
+	return count;
+}
+
+/* A request runs outside a turn: without another turn nobody would hear of what it raises. */
+static void test_what_a_request_raises_asks_for_a_turn(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *set = &f->family.device.sessions;
+
+	assert_false(session_turn_has_work(set));
+	cqe_delivery_async_event(set, RNIC_EVENT_CQ_ERR, &f->cq->cq);
+	assert_true(session_turn_has_work(set));
+	session_turn_begin(set, 77);
+	session_turn_deliver(set, true);
+	assert_int_equal(async_events_read(f), 1);
+	assert_false(session_turn_has_work(set));
+
+	f->control->armed = RNIC_CQ_ARMED_ANY;
+	assert_true(complete(f, 1, false, RNIC_WC_WR_FLUSH_ERR));
+	assert_true(session_turn_has_work(set));
+	session_turn_begin(set, 78);
+	session_turn_deliver(set, true);
+	assert_int_equal(events_read(f), 1);
+	assert_false(session_turn_has_work(set));
+}
+
 /* Who sleeps in a poll is woken once, and not for each completion while the loop is busy. */
 static void test_waking_of_a_sleeping_poller(void **state)
 {
@@ -547,6 +580,7 @@ int main(void)
 		TEST(test_resizing_with_many_entries),
 		TEST(test_lying_consumer_breaks_the_session),
 		TEST(test_arming),
+		TEST(test_what_a_request_raises_asks_for_a_turn),
 		TEST(test_one_event_for_many_completions),
 		TEST(test_waking_of_a_sleeping_poller),
 	};
