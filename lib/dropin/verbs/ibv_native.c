@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define RNIC_NATIVE_IS_DEFINED_HERE
 #include "lib/dropin/verbs/ibv_native.h"
 
 #include "lib/dropin/verbs/ibv_handle_check.h"

@@ -7,6 +7,12 @@
  * The symbol's version node is RNIC_PRIVATE_4. The number rises with every change of the table. The
  * loader then refuses a pair of libraries that do not belong together and names the node, also
  * where it finds another vendor's libibverbs. `bytes` is for builds in between.
+ *
+ * The reference of librdmacm is weak, and the table is there all the same: the loader asks for the
+ * node. A linker that runs under rnic-run may find our librdmacm.so.1, which some library of the
+ * program needs, by LD_LIBRARY_PATH, and another vendor's libibverbs.so as the program's own. Such
+ * a linker refuses the program for a strong reference that nobody defines. What else librdmacm
+ * takes from libibverbs is public, and every libibverbs defines it.
  */
 #ifndef LIB_DROPIN_VERBS_IBV_NATIVE_H
 #define LIB_DROPIN_VERBS_IBV_NATIVE_H
@@ -75,6 +81,9 @@ struct rnic_native_table {
 #undef RNIC_NATIVE_MEMBER
 };
 
+#ifndef RNIC_NATIVE_IS_DEFINED_HERE
+#pragma weak rnic_native
+#endif
 RNIC_API extern const struct rnic_native_table rnic_native;
 
 #endif
