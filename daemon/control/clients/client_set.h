@@ -21,6 +21,7 @@
 
 struct cm;
 struct device_set;
+struct neighbour_queries;
 
 /* How the device was set up, as texts for listings. */
 struct device_settings {
@@ -46,7 +47,8 @@ struct client_set {
 	struct cm *cm; /* the device's connection manager; its sink is cm_sink.h's */
 	const struct device_facts *facts;
 	const struct device_settings *settings;
-	struct served_set peers; /* struct client.peer */
+	struct neighbour_queries *neighbours; /* of the device's network; NULL: not to be asked */
+	struct served_set peers;	      /* struct client.peer */
 	struct list greeting; /* struct served_peer.silent_node, of clients whose HELLO waits for a
 				 device process */
 	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
@@ -67,7 +69,8 @@ struct client_set_config {
 	struct cm *cm;
 	const struct device_facts *facts;
 	const struct device_settings *settings;
-	uint32_t own_descriptors; /* that the control plane needs for itself, at most */
+	struct neighbour_queries *neighbours; /* NULL: every address counts as one that answers */
+	uint32_t own_descriptors;	      /* that the control plane needs for itself, at most */
 };
 
 /* Makes an empty set. Returns a negative errno of epoll_create1. */

@@ -318,6 +318,8 @@ void cm_identifier_free(struct client_cm_id *id)
 	struct client *client = id->client;
 	struct client_set *set = client->set;
 
+	if (set->neighbours != NULL)
+		neighbour_queries_cancel(set->neighbours, &id->query);
 	cm_unbind(set->cm, id->binding);
 	cm_destroy(id->connection, set->now_ns);
 	if (id->request != NULL)

@@ -16,6 +16,7 @@
 
 #include "daemon/control/cm/cm.h"
 #include "daemon/control/cm_ids/cm_channel.h"
+#include "daemon/control/network/neighbour_queries.h"
 #include "lib/nic/base/list.h"
 #include "proto/ctl/ctl_cm.h"
 
@@ -33,6 +34,7 @@ struct client_set;
 enum cm_id_state {
 	CM_ID_IDLE,
 	CM_ID_BOUND,
+	CM_ID_ADDRESS_RESOLVING, /* waits for the neighbour on the way to the peer */
 	CM_ID_ADDRESS_RESOLVED,
 	CM_ID_ROUTE_RESOLVED,
 	CM_ID_LISTENING,
@@ -56,7 +58,8 @@ struct client_cm_id {
 	struct cm_connection *connection;
 	struct cm_address local;
 	struct cm_address peer;
-	bool has_local; /* `local` is an address of the device, not a wildcard */
+	struct neighbour_query query; /* in ADDRESS_RESOLVING */
+	bool has_local;		      /* `local` is an address of the device, not a wildcard */
 	bool has_peer;
 	bool may_reuse;
 	bool is_ipv6_only;

@@ -45,6 +45,7 @@ const char *cm_identifier_state_name(const struct client_cm_id *id)
 	static const char *const names[CM_ID_STATE_COUNT] = {
 		[CM_ID_IDLE] = "idle",
 		[CM_ID_BOUND] = "bound",
+		[CM_ID_ADDRESS_RESOLVING] = "addr query",
 		[CM_ID_ADDRESS_RESOLVED] = "addr resolved",
 		[CM_ID_ROUTE_RESOLVED] = "route resolved",
 		[CM_ID_LISTENING] = "listening",

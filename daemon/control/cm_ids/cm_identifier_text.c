@@ -4,8 +4,25 @@
 
 #include "proto/wire/gid.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A time-out is the neighbour's; other errors are the routes' and addresses'. */
+static void write_unresolved(const struct client_cm_id *id, char *text, uint32_t text_bytes)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	rnic_gid_text(&id->peer.gid, peer);
+	if (id->failure_status == -ETIMEDOUT)
+		snprintf(text, text_bytes,
+			 "nobody on the network answers for %s, or for the router to it (ARP or "
+			 "neighbour discovery)",
+			 peer);
+	else
+		snprintf(text, text_bytes, "no address of the device reaches the destination: %s",
+			 strerror(-id->failure_status));
+}
 
 static void write_unanswered(const struct client_cm_id *id, char *text, uint32_t text_bytes)
 {
@@ -19,8 +36,7 @@ void cm_identifier_last_error(const struct client_cm_id *id, char *text, uint32_
 {
 	switch (id->failure) {
 	case RNIC_CM_ADDR_ERROR:
-		snprintf(text, text_bytes, "no address of the device reaches the destination: %s",
-			 strerror(-id->failure_status));
+		write_unresolved(id, text, text_bytes);
 		break;
 	case RNIC_CM_UNREACHABLE:
 		write_unanswered(id, text, text_bytes);
@@ -55,6 +71,8 @@ void cm_identifier_waiting_for(const struct client_cm_id *id, char *text, uint32
 		cm_waiting_for(id->connection, text, text_bytes);
 	else if (cm_identifier_state(id) == CM_ID_LISTENING)
 		write_requests(id, text, text_bytes);
+	else if (cm_identifier_state(id) == CM_ID_ADDRESS_RESOLVING)
+		snprintf(text, text_bytes, "the link address of the peer, or of the router to it");
 	else
 		snprintf(text, text_bytes, "%s", "");
 }

@@ -7,6 +7,8 @@
 #include "daemon/control/cm_ids/cm_address.h"
 #include "daemon/control/cm_ids/cm_identifier.h"
 #include "daemon/control/cm_ids/ctl_cm_common.h"
+#include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>
@@ -130,6 +132,37 @@ static int choose_source(const struct client_cm_id *id, const struct rnic_endpoi
 	return cm_address_choose_source(gids, &peer->gid, &local->gid);
 }
 
+static void end_resolution(struct client_cm_id *id, int status)
+{
+	id->has_local |= status == 0;
+	id->has_peer = status == 0;
+	id->setup = status == 0 ? CM_ID_ADDRESS_RESOLVED : CM_ID_BOUND;
+	cm_identifier_report(id, status == 0 ? RNIC_CM_ADDR_RESOLVED : RNIC_CM_ADDR_ERROR, status,
+			     NULL);
+}
+
+static void ctl_cm_address_on_query(struct neighbour_query *query, int status)
+{
+	end_resolution(RNIC_CONTAINER_OF(query, struct client_cm_id, query), status);
+}
+
+/* Waits for the link address of the peer, or of the router to it, as Linux does. */
+static void await_neighbour(struct client_cm_id *id, uint32_t timeout_ms)
+{
+	struct client_set *set = id->client->set;
+	const uint64_t until_ns = set->now_ns + timeout_ms * RNIC_NS_PER_MS;
+
+	id->query.ended = ctl_cm_address_on_query;
+	if (set->neighbours == NULL ||
+	    !neighbour_queries_begin(set->neighbours, &id->query, &id->local.gid, &id->peer.gid,
+				     until_ns)) {
+		end_resolution(id, 0);
+		return;
+	}
+	id->has_peer = false;
+	id->setup = CM_ID_ADDRESS_RESOLVING;
+}
+
 int ctl_cm_resolve_address(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_resolve_address *request = (const void *)call->request.payload;
@@ -161,10 +194,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	}
 	id->local.gid = local.gid;
 	id->peer = peer;
-	id->has_local = true;
-	id->has_peer = true;
-	id->setup = CM_ID_ADDRESS_RESOLVED;
-	cm_identifier_report(id, RNIC_CM_ADDR_RESOLVED, 0, NULL);
+	await_neighbour(id, request->timeout_ms);
 	return 0;
 }
 

@@ -259,6 +259,7 @@ static int control_open_clients(struct control_plane *control, const struct cont
 		.cm = control->cm,
 		.facts = &control->facts,
 		.settings = &control->settings,
+		.neighbours = &control->network.neighbours,
 		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
 	const struct ctl_server_config server_config = {
@@ -448,7 +449,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 		backplane_next_deadline_ns(&control->backplane),
 		client_next_hello_ns(&control->clients),
 		request_server_next_deadline_ns(&control->clients.peers.server),
-		control->network.retry_ns,
+		device_network_next_deadline_ns(&control->network),
 		control->server.retry_ns,
 		control->view.due_ns,
 	};

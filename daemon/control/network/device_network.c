@@ -6,13 +6,17 @@
 #include "daemon/control/view/device_view.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/device_facts.h"
+#include "lib/nic/port/port_text.h"
 #include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LEAST_PATH_MTU_BYTES   256
 #define NETWORK_RETRY_LEAST_NS (1 * RNIC_NS_PER_SECOND)
@@ -43,12 +47,69 @@ static uint32_t network_update_table(struct device_network *network, gid_is_used
 	return gid_table_follow(&network->gids, addresses, count, is_used, network);
 }
 
+/* --- neighbours ------------------------------------------------------------------------------ */
+
+static bool network_is_hop_unknown(void *context, const struct hop_way *way, struct next_hop *hop)
+{
+	const struct device_network *network = context;
+
+	return next_hop_is_unknown(network->route_fd, way, hop);
+}
+
+static void network_call_hop(void *context, const struct hop_way *way)
+{
+	(void)context;
+	next_hop_call(way);
+}
+
+/* Without news a query still looks at the end of its time. */
+static void network_hear_neighbours(void *context, bool is_wanted)
+{
+	struct device_network *network = context;
+
+	netdev_watch_hear(&network->watch, is_wanted);
+}
+
+static const struct neighbour_calls network_neighbour_calls = {
+	.is_unknown = network_is_hop_unknown,
+	.call = network_call_hop,
+	.hear = network_hear_neighbours,
+};
+
+static void network_note_neighbour(void *context, const struct netlink_fact *neighbour)
+{
+	struct device_network *network = context;
+	const struct next_hop hop = {neighbour->gid, neighbour->netdev_index};
+
+	neighbour_queries_note(&network->neighbours, &hop);
+}
+
+static int network_open_neighbours(struct device_network *network, char *reason)
+{
+	network->route_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (network->route_fd < 0)
+		return port_text_error(reason, -errno, "cannot open a netlink socket: %s",
+				       strerror(errno));
+	neighbour_queries_init(&network->neighbours, &network_neighbour_calls, network,
+			       network->addressing->netdev_index);
+	network->watch.heard = network_note_neighbour;
+	network->watch.context = network;
+	return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
 int device_network_open(struct device_network *network, char *reason)
 {
 	int result = netdev_watch_open(&network->watch, network->addressing->netdev_index, reason);
 
 	if (result != 0)
 		return result;
+	result = network_open_neighbours(network, reason);
+	if (result != 0) {
+		netdev_watch_close(&network->watch);
+		return result;
+	}
 	memset(&network->gids, 0, sizeof(network->gids));
 	network->refused = 0;
 	network->retry_ns = UINT64_MAX;
@@ -60,6 +121,7 @@ int device_network_open(struct device_network *network, char *reason)
 
 void device_network_close(struct device_network *network)
 {
+	close(network->route_fd);
 	netdev_watch_close(&network->watch);
 }
 
@@ -251,6 +313,14 @@ void device_network_follow(struct device_network *network)
 
 void device_network_tick(struct device_network *network, uint64_t now_ns)
 {
+	neighbour_queries_tick(&network->neighbours, now_ns);
 	if (now_ns >= network->retry_ns)
 		network_apply(network);
+}
+
+uint64_t device_network_next_deadline_ns(const struct device_network *network)
+{
+	const uint64_t queries_ns = network->neighbours.next_ns;
+
+	return queries_ns < network->retry_ns ? queries_ns : network->retry_ns;
 }

@@ -12,6 +12,7 @@
 #define DAEMON_CONTROL_NETWORK_DEVICE_NETWORK_H
 
 #include "daemon/control/network/gid_table.h"
+#include "daemon/control/network/neighbour_queries.h"
 #include "daemon/control/network/netdev_watch.h"
 
 struct addressing;
@@ -44,6 +45,8 @@ struct device_network {
 	struct cm *cm;
 	struct device_view *view;
 	struct netdev_watch watch;
+	struct neighbour_queries neighbours; /* for the connection manager's clients */
+	int route_fd;			     /* a NETLINK_ROUTE socket for questions */
 	struct gid_table gids;
 	struct rnic_gid known[GID_TABLE_SLOTS]; /* to the user */
 	uint32_t refused;      /* by GID index: the user could not use the address */
@@ -77,9 +80,12 @@ int device_network_begin(struct device_network *network, char *reason);
 void device_network_follow(struct device_network *network);
 
 /*
- * Tries again with addresses that could not be used, at first a second later, and then more and
- * more rarely: who has the port there may end.
+ * Ends queries for neighbours. Tries again with addresses that could not be used, at first a second
+ * later, and then more and more rarely: who has the port there may end.
  */
 void device_network_tick(struct device_network *network, uint64_t now_ns);
+
+/* When device_network_tick() is due; UINT64_MAX: never. */
+uint64_t device_network_next_deadline_ns(const struct device_network *network);
 
 #endif

@@ -132,6 +132,7 @@ bool netdev_state_apply(struct netdev_state *state, const struct netlink_fact *f
 	case NETLINK_ADDRESS_GONE:
 		return apply_address_gone(state, fact);
 	case NETLINK_NEIGHBOUR:
+	case NETLINK_ROUTE:
 	case NETLINK_DUMP_END:
 	case NETLINK_DUMP_FAILED:
 		break;

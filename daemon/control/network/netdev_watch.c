@@ -50,6 +50,8 @@ static bool take_fact(struct netdev_watch *watch, const struct netlink_fact *fac
 {
 	if (fact->kind == NETLINK_DUMP_END || fact->kind == NETLINK_DUMP_FAILED)
 		return dump_end(watch, fact->kind == NETLINK_DUMP_END);
+	if (fact->kind == NETLINK_NEIGHBOUR && fact->is_known && watch->heard != NULL)
+		watch->heard(watch->context, fact);
 	return netdev_state_apply(&watch->state, fact);
 }
 
@@ -134,4 +136,12 @@ int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index, char te
 void netdev_watch_close(struct netdev_watch *watch)
 {
 	close(watch->fd);
+}
+
+int netdev_watch_hear(struct netdev_watch *watch, bool is_wanted)
+{
+	const int group = RTNLGRP_NEIGH;
+	const int option = is_wanted ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP;
+
+	return setsockopt(watch->fd, SOL_NETLINK, option, &group, sizeof(group)) == 0 ? 0 : -errno;
 }

@@ -20,6 +20,9 @@ struct netdev_watch {
 	bool is_stale;	       /* messages were lost since the dump began */
 	uint32_t failed_dumps; /* one after the other */
 	struct netdev_state state;
+	/* Hears of neighbours whose link address the kernel knows; NULL: nobody does. */
+	void (*heard)(void *context, const struct netlink_fact *neighbour);
+	void *context;
 	struct netlink_reader reader; /* of `buffer` */
 	_Alignas(8) uint8_t buffer[NETDEV_WATCH_BUFFER_BYTES];
 };
@@ -32,6 +35,12 @@ struct netdev_watch {
 int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index,
 		      char text[PORT_TEXT_BYTES]);
 void netdev_watch_close(struct netdev_watch *watch);
+
+/*
+ * Begins or ends to hear of neighbours, of all interfaces. News is lost when the kernel drops
+ * messages. Negative errno of setsockopt(2).
+ */
+int netdev_watch_hear(struct netdev_watch *watch, bool is_wanted);
 
 /*
  * Reads, without waiting, until the interface has changed. True: watch->state is the new state.

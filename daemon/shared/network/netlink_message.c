@@ -103,6 +103,7 @@ static bool read_link(const struct ifinfomsg *header, size_t length, struct netl
 	 * second after the carrier.
 	 */
 	const unsigned running = IFF_UP | IFF_LOWER_UP;
+	const unsigned without_neighbours = IFF_LOOPBACK | IFF_POINTOPOINT | IFF_NOARP;
 	const uint8_t *end = (const uint8_t *)header + length;
 	const struct nlattr *mtu;
 
@@ -114,6 +115,7 @@ static bool read_link(const struct ifinfomsg *header, size_t length, struct netl
 		return false;
 	fact->netdev_index = (uint32_t)header->ifi_index;
 	fact->is_running = (header->ifi_flags & running) == running;
+	fact->has_neighbours = (header->ifi_flags & without_neighbours) == 0;
 	mtu = attribute_find(header + 1, end, IFLA_MTU);
 	if (mtu != NULL)
 		fact->mtu_bytes = value_u32(mtu, 0);
@@ -164,6 +166,10 @@ static bool read_address(const struct ifaddrmsg *header, size_t length, struct n
 	return has_local || has_address;
 }
 
+/* The states in which the kernel sends to the link address that it has. */
+#define NUD_HAS_ADDRESS                                                                            \
+	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
+
 static bool read_neighbour(const struct ndmsg *header, size_t length, struct netlink_fact *fact)
 {
 	const uint8_t *end = (const uint8_t *)header + length;
@@ -174,12 +180,47 @@ static bool read_neighbour(const struct ndmsg *header, size_t length, struct net
 		return false;
 	fact->netdev_index = (uint32_t)header->ndm_ifindex;
 	fact->is_silent = (header->ndm_state & (NUD_INCOMPLETE | NUD_FAILED)) != 0;
+	fact->is_known = (header->ndm_state & NUD_HAS_ADDRESS) != 0;
 	for (attribute = attribute_at(header + 1, end); attribute != NULL;
 	     attribute = attribute_at(mnl_attr_next(attribute), end))
 		if (mnl_attr_get_type(attribute) == NDA_DST)
 			has_address =
 				netlink_message_read_gid(header->ndm_family, attribute, &fact->gid);
 	return has_address;
+}
+
+/* An IPv4 route may lead by an IPv6 router: RTA_VIA names the family. */
+static void read_via(const struct nlattr *attribute, struct rnic_gid *gid)
+{
+	const struct rtvia *via = mnl_attr_get_payload(attribute);
+	const uint16_t length = mnl_attr_get_payload_len(attribute);
+
+	if (length == sizeof(*via) + 4 && via->rtvia_family == AF_INET)
+		*gid = rnic_gid_from_ipv4(via->rtvia_addr);
+	else if (length == sizeof(*via) + sizeof(gid->bytes) && via->rtvia_family == AF_INET6)
+		*gid = rnic_gid_from_ipv6(via->rtvia_addr);
+}
+
+static bool read_route(const struct rtmsg *header, size_t length, struct netlink_fact *fact)
+{
+	const uint8_t *end = (const uint8_t *)header + length;
+	const struct nlattr *attribute;
+
+	if (length < sizeof(*header))
+		return false;
+	fact->is_to_host = header->rtm_type == RTN_UNICAST;
+	for (attribute = attribute_at(header + 1, end); attribute != NULL;
+	     attribute = attribute_at(mnl_attr_next(attribute), end)) {
+		const uint16_t type = mnl_attr_get_type(attribute);
+
+		if (type == RTA_OIF)
+			fact->netdev_index = value_u32(attribute, 0);
+		else if (type == RTA_GATEWAY)
+			netlink_message_read_gid(header->rtm_family, attribute, &fact->gid);
+		else if (type == RTA_VIA)
+			read_via(attribute, &fact->gid);
+	}
+	return fact->netdev_index != 0;
 }
 
 /*
@@ -191,6 +232,8 @@ static bool netlink_message_read_error(const struct nlmsgerr *header, size_t len
 {
 	bool is_error = length < sizeof(header->error) || header->error != 0;
 
+	if (length >= sizeof(header->error))
+		fact->error = header->error;
 	if (!is_error || length < sizeof(*header) || header->msg.nlmsg_type != RTM_GETLINK)
 		return is_error;
 	fact->kind = NETLINK_LINK_GONE;
@@ -218,6 +261,9 @@ static bool read_message(const struct nlmsghdr *message, struct netlink_fact *fa
 	case RTM_NEWNEIGH:
 		fact->kind = NETLINK_NEIGHBOUR;
 		return read_neighbour(payload, length, fact);
+	case RTM_NEWROUTE:
+		fact->kind = NETLINK_ROUTE;
+		return read_route(payload, length, fact);
 	case NLMSG_DONE:
 		fact->kind = NETLINK_DUMP_END;
 		return true;
@@ -251,7 +297,7 @@ bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact)
 
 int netlink_request(int fd, uint16_t type, uint16_t flags, const void *header, size_t header_bytes)
 {
-	_Alignas(8) uint8_t bytes[64];
+	_Alignas(8) uint8_t bytes[128];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(bytes);
 
 	assert(header_bytes <= sizeof(bytes) - MNL_NLMSG_HDRLEN);

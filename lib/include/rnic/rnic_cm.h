@@ -137,8 +137,10 @@ RNIC_API int rnic_cm_bind(struct rnic_cm_id *id, const struct rnic_endpoint *loc
 /*
  * Chooses the device's address and the path to `destination`; `source`, which may be NULL, gives
  * the device's address. Ends with ADDR_RESOLVED, or with ADDR_ERROR and a status: -ENODEV, the
- * device has no address of that family; -ENETUNREACH and the like, the kernel has no route. Both
- * come soon; the call ignores `timeout_ms`. -EADDRNOTAVAIL: `source` is not the device's. -EINVAL:
+ * device has no address of that family; -ENETUNREACH and the like, the kernel has no route;
+ * -ETIMEDOUT, neither the destination nor a router to it has answered on the link for `timeout_ms`
+ * (ARP, neighbour discovery). Nobody is asked whose link address the kernel knows.
+ * -EADDRNOTAVAIL: `source` is not the device's. -EINVAL:
  * `source` is of another family, or `destination` is no address. -EADDRINUSE, -EACCES: as of
  * binding.
  */

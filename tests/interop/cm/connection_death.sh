@@ -5,6 +5,29 @@
 
 topology_start "$@"
 
+# Nobody is there: the address is not resolved, and the neighbour's late answer is heard.
+neighbours() {
+	rnic 1 timeout 30 "$BUILD/tests/cm_neighbours" "$@"
+}
+
+appear_late() {
+	sleep 0.3 # of the two seconds that the client waits
+	on 0 ip address add 10.77.0.98/24 dev veth0
+}
+
+if [ -n "${side_namespace[0]}" ]; then
+	on 1 sysctl -q -w net.ipv4.neigh.veth1.retrans_time_ms=100
+	on 1 sysctl -q -w net.ipv4.neigh.veth1.mcast_solicit=30
+	on 1 ip route add 10.78.0.0/24 via 10.77.0.97
+	check "who is there is resolved" neighbours answers 1000 10.77.0.1 fd77::1
+	check "who is not there, or whose router, is not" \
+		neighbours silent 1000 10.77.0.99 fd77::99 10.78.0.1
+	appear_late &
+	check "who comes late is" neighbours answers 2000 10.77.0.98
+	wait $!
+	on 0 ip address del 10.77.0.98/24 dev veth0
+fi
+
 load=$BUILD/tests/connection_load
 server=${side_address[0]}
 times=20

@@ -23,6 +23,7 @@ enum {
 /* enum rdma_cm_state of the kernel. */
 enum nldev_cm_state {
 	NLDEV_CM_IDLE = 0,
+	NLDEV_CM_ADDR_QUERY = 1,
 	NLDEV_CM_ADDR_RESOLVED = 2,
 	NLDEV_CM_ROUTE_RESOLVED = 4,
 	NLDEV_CM_CONNECT = 5,
@@ -193,6 +194,7 @@ static uint8_t nldev_cm_state_of(const char *name, size_t room)
 	} states[] = {
 		{"idle", NLDEV_CM_IDLE},
 		{"bound", NLDEV_CM_ADDR_BOUND},
+		{"addr query", NLDEV_CM_ADDR_QUERY},
 		{"addr resolved", NLDEV_CM_ADDR_RESOLVED},
 		{"route resolved", NLDEV_CM_ROUTE_RESOLVED},
 		{"listening", NLDEV_CM_LISTEN},

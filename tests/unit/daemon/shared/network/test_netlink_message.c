@@ -329,12 +329,18 @@ static void test_neighbours(void **state)
 	static const struct {
 		const char *address;
 		uint16_t state;
-		bool is_silent;
+		bool is_silent, is_known;
 	} cases[] = {
-		{"192.0.2.1", NUD_INCOMPLETE, true}, {"192.0.2.2", NUD_FAILED, true},
-		{"192.0.2.3", NUD_REACHABLE, false}, {"192.0.2.4", NUD_STALE, false},
-		{"192.0.2.5", NUD_DELAY, false},     {"192.0.2.6", NUD_PROBE, false},
-		{"2001:db8::1", NUD_FAILED, true},   {"192.0.2.7", NUD_PERMANENT, false},
+		{"192.0.2.1", NUD_INCOMPLETE, true, false},
+		{"192.0.2.2", NUD_FAILED, true, false},
+		{"192.0.2.3", NUD_REACHABLE, false, true},
+		{"192.0.2.4", NUD_STALE, false, true},
+		{"192.0.2.5", NUD_DELAY, false, true},
+		{"192.0.2.6", NUD_PROBE, false, true},
+		{"2001:db8::1", NUD_FAILED, true, false},
+		{"192.0.2.7", NUD_PERMANENT, false, true},
+		{"192.0.2.8", NUD_NOARP, false, true},
+		{"192.0.2.9", NUD_NONE, false, false},
 	};
 	const struct ndmsg nameless = {.ndm_family = AF_INET, .ndm_ifindex = 7};
 	struct datagram_maker maker = {.length = 0};
@@ -354,8 +360,62 @@ static void test_neighbours(void **state)
 		assert_int_equal(fact.netdev_index, 7);
 		assert_true(rnic_gid_equal(&fact.gid, &gid));
 		assert_int_equal(fact.is_silent, cases[i].is_silent);
+		assert_int_equal(fact.is_known, cases[i].is_known);
 	}
 	assert_false(netlink_next(&reader, &fact));
+}
+
+/* A route by a router, whose address may be of the other family. */
+struct route_case {
+	const char *router; /* NULL: none */
+	uint8_t type;
+	bool is_via;
+	uint32_t netdev_index;
+};
+
+static void route_message(struct datagram_maker *maker, const struct route_case *route)
+{
+	const struct rtmsg message = {.rtm_family = AF_INET, .rtm_type = route->type};
+	const struct rnic_gid gid =
+		route->router != NULL ? fixture_gid(route->router) : (struct rnic_gid){0};
+	uint8_t via[2 + sizeof(gid.bytes)] = {AF_INET6};
+
+	begin(maker, RTM_NEWROUTE, 0, &message, sizeof(message));
+	if (route->netdev_index != 0)
+		attribute(maker, RTA_OIF, &route->netdev_index, sizeof(route->netdev_index));
+	memcpy(via + 2, gid.bytes, sizeof(gid.bytes));
+	if (route->is_via)
+		attribute(maker, RTA_VIA, via, sizeof(via));
+	else if (route->router != NULL)
+		attribute(maker, RTA_GATEWAY, rnic_gid_ipv4(&gid), 4);
+}
+
+static void test_routes(void **state)
+{
+	static const struct route_case cases[] = {
+		{NULL, RTN_UNICAST, false, 7},		 {"192.0.2.254", RTN_UNICAST, false, 7},
+		{"2001:db8::254", RTN_UNICAST, true, 7}, {NULL, RTN_LOCAL, false, 1},
+		{NULL, RTN_MULTICAST, false, 7},	 {NULL, RTN_UNICAST, false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct datagram_maker maker = {.length = 0};
+		struct netlink_reader reader;
+		struct netlink_fact fact;
+		struct rnic_gid router = {0};
+
+		if (cases[i].router != NULL)
+			router = fixture_gid(cases[i].router);
+		route_message(&maker, &cases[i]);
+		netlink_reader_init(&reader, maker.bytes, maker.length);
+		assert_int_equal(next(&reader, &fact, NETLINK_ROUTE), cases[i].netdev_index != 0);
+		if (cases[i].netdev_index == 0)
+			continue;
+		assert_int_equal(fact.netdev_index, cases[i].netdev_index);
+		assert_int_equal(fact.is_to_host, cases[i].type == RTN_UNICAST);
+		assert_true(rnic_gid_equal(&fact.gid, &router));
+	}
 }
 
 int main(void)
@@ -365,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours), cmocka_unit_test(test_address_attributes),
 		cmocka_unit_test(test_dumps),	   cmocka_unit_test(test_no_such_link),
 		cmocka_unit_test(test_damaged),	   cmocka_unit_test(test_mac_id),
+		cmocka_unit_test(test_routes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
