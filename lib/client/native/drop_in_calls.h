@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+struct rnic_cm_channel;
 struct rnic_cm_id;
 struct rnic_context;
 
@@ -29,6 +30,21 @@ int rnic_cm_end_id(struct rnic_cm_id *id);
 
 /* Whether rnic_cm_destroy_id() would wait: an event of the identifier is not acknowledged. */
 bool rnic_cm_has_open_events(struct rnic_cm_id *id);
+
+/*
+ * To be called before rnic_cm_end_id() by a thread of a program whose channel blocks. Where the
+ * channel is readable for an event of the identifier, the thread that takes events may have polled,
+ * and come for the event any moment: it would wait for ever for one that the end takes back. So
+ * this lets that thread take the event, for some milliseconds at most. Does nothing where no other
+ * thread takes events.
+ */
+void rnic_cm_let_take(struct rnic_cm_id *id);
+
+/*
+ * Whether the channel was readable for nothing but events that were taken back since the last
+ * event was taken, or since the last call: an empty channel may have been announced as readable.
+ */
+bool rnic_cm_took_back(struct rnic_cm_channel *channel);
 
 /*
  * Programs destroy a channel while another thread still waits there, and then exit. With a kernel's

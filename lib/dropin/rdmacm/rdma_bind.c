@@ -11,6 +11,7 @@
 #include "proto/wire/gid.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,16 @@ static void free_places(struct rnic_cma_place *places)
 		rnic_native.cm_destroy_id(place->native);
 		free(place);
 	}
+}
+
+void rnic_cma_let_take(struct rnic_cma_id *id)
+{
+	if (id->is_synchronous || (fcntl(id->public.channel->fd, F_GETFL) & O_NONBLOCK) != 0)
+		return;
+	if (id->native != NULL)
+		rnic_native.cm_let_take(id->native);
+	for (struct rnic_cma_place *place = id->elsewhere; place != NULL; place = place->next)
+		rnic_native.cm_let_take(place->native);
 }
 
 int rnic_cma_end(struct rnic_cma_id *id)

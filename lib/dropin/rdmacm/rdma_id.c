@@ -136,6 +136,7 @@ int rdma_destroy_id(struct rdma_cm_id *public)
 		rdma_ack_cm_event(public->event);
 		public->event = NULL;
 	}
+	rnic_cma_let_take(id);
 	error = rnic_cma_end(id);
 	if (error != 0)
 		return rnic_cma_result(error);

@@ -50,6 +50,7 @@ struct rnic_cma_channel {
 	struct rnic_cma_source *sources; /* one for each device */
 	uint32_t source_count;
 	atomic_uint next_source; /* to look at first */
+	atomic_bool has_waited;	 /* of several sources: a thread slept, so it does not poll */
 	pthread_mutex_t lock;	 /* guards what follows, and the identifiers' part of it */
 	pthread_cond_t changed;	 /* a request was adopted, or a removal acknowledged */
 	struct rnic_cma_id *ids; /* that report here */
@@ -217,6 +218,12 @@ int rnic_cma_report_to(struct rnic_cma_id *id, struct rnic_cma_channel *channel)
 
 /* Sets an option on all devices of the identifier, and on those that it comes to later. */
 int rnic_cma_set_option(struct rnic_cma_id *id, enum rnic_cm_option option, uint32_t value);
+
+/*
+ * Lets a thread that polls take an event of the identifier that is announced, before the end takes
+ * the event back (rnic_cm_let_take()).
+ */
+void rnic_cma_let_take(struct rnic_cma_id *id);
 
 /* Ends the identifier on all its devices. Errors as of rnic_cm_end_id(). */
 int rnic_cma_end(struct rnic_cma_id *id);

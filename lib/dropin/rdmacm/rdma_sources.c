@@ -184,12 +184,29 @@ bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_sou
 	return are_left;
 }
 
+/* As a native channel of one device: it waits for no event that was announced and taken back. */
+static bool may_wait(struct rnic_cma_channel *channel)
+{
+	bool took_back = false;
+
+	for (uint32_t i = 0; i < channel->source_count; i++) {
+		struct rnic_cm_channel *native = atomic_load(&channel->sources[i].native);
+
+		if (native != NULL && rnic_native.cm_took_back(native))
+			took_back = true;
+	}
+	if (took_back && !atomic_load(&channel->has_waited))
+		return false;
+	atomic_store(&channel->has_waited, true);
+	return true;
+}
+
 /* -EAGAIN: the program does not want to wait. */
-static int await_sources(const struct rnic_cma_channel *channel)
+static int await_sources(struct rnic_cma_channel *channel)
 {
 	struct pollfd event = {.fd = channel->public.fd, .events = POLLIN};
 
-	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0)
+	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0 || !may_wait(channel))
 		return -EAGAIN;
 	if (rnic_native.wait_awake(&event, 1) > 0)
 		return 0;

@@ -49,6 +49,7 @@ struct ibv_qp_attr;
 	X(cm_has_open_events)                                                                      \
 	X(cm_join_mcast)                                                                           \
 	X(cm_leave_mcast)                                                                          \
+	X(cm_let_take)                                                                             \
 	X(cm_listen)                                                                               \
 	X(cm_migrate)                                                                              \
 	X(cm_notify)                                                                               \
@@ -59,6 +60,7 @@ struct ibv_qp_attr;
 	X(cm_resolve_route)                                                                        \
 	X(cm_set_option)                                                                           \
 	X(cm_set_user)                                                                             \
+	X(cm_took_back)                                                                            \
 	X(cm_user)                                                                                 \
 	X(context_check)                                                                           \
 	X(context_loss_fd)                                                                         \

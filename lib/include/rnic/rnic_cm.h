@@ -71,8 +71,9 @@ struct rnic_cm_event {
 
 /*
  * Waits for an event. Acknowledge each event. -EAGAIN: no event, and the descriptor is
- * non-blocking. -EINTR: a signal came. -ENOMEM: the event is lost; a lost connection request is
- * refused. A thread may be cancelled while it waits.
+ * non-blocking; or the channel was readable for an event that a destroyed identifier took along,
+ * and no thread ever had to wait here: poll again. -EINTR: a signal came. -ENOMEM: the event is
+ * lost; a lost connection request is refused. A thread may be cancelled while it waits.
  */
 RNIC_API int rnic_cm_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event);
 

@@ -9,10 +9,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #define READ_COUNT CM_ENDS_DEPTH
 #define READ_BYTES 65536
+
+#define LATE_USEC	 2000 /* between a look at the channel and the call */
+#define ANNOUNCED_EVENTS 20
+#define PATIENCE_MS	 10000
 
 /* Until the server has the request, and a queue pair for it. */
 static void ask(struct cm_ends *ends, uint8_t initiator_depth)
@@ -200,6 +209,88 @@ static void test_channel_ends_with_identifiers(void **state)
 	cm_ends_destroy(&ends);
 }
 
+/* As rping of rdma-core 65 takes events: polls, and then comes for what it saw. */
+struct poller {
+	struct rdma_event_channel *events;
+	int taken;
+	int last_error;
+	atomic_bool has_ended;
+};
+
+static void *poll_and_take(void *context)
+{
+	struct poller *poller = context;
+	struct pollfd ready = {.fd = poller->events->fd, .events = POLLIN};
+
+	while (!atomic_load(&poller->has_ended)) {
+		struct rdma_cm_event *event;
+
+		if (poll(&ready, 1, 1) != 1)
+			continue;
+		usleep(LATE_USEC);
+		if (rdma_get_cm_event(poller->events, &event) != 0) {
+			poller->last_error = errno;
+			continue;
+		}
+		poller->taken++;
+		assert_int_equal(rdma_ack_cm_event(event), 0);
+	}
+	return NULL;
+}
+
+/*
+ * An event makes the channel readable, and its identifier is destroyed before the thread that
+ * polled comes for the event: the thread gets the event, and does not wait for ever.
+ */
+static void test_announced_event_is_taken(void **state)
+{
+	struct poller poller = {.events = rdma_create_event_channel()};
+	struct pollfd ready = {.fd = poller.events->fd, .events = POLLIN};
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, poll_and_take, &poller), 0);
+	for (int i = 0; i < ANNOUNCED_EVENTS; i++) {
+		struct cm_ends ends = {.client_events = poller.events};
+
+		cm_ends_begin(&ends);
+		cm_ends_begin_resolving(&ends);
+		/* The first event shows which thread takes events. */
+		if (i == 0)
+			usleep(100 * LATE_USEC);
+		else
+			assert_true(poll(&ready, 1, PATIENCE_MS) == 1);
+		cm_ends_destroy_id(ends.client);
+		cm_ends_destroy_id(ends.listener);
+		rdma_destroy_event_channel(ends.server_events);
+	}
+	atomic_store(&poller.has_ended, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(poller.last_error, 0);
+	assert_int_equal(poller.taken, ANNOUNCED_EVENTS);
+	rdma_destroy_event_channel(poller.events);
+}
+
+/* Without another thread, the call that comes for such an event fails at once. */
+static void test_taken_back_event_is_answered(void **state)
+{
+	struct rdma_cm_event *event;
+	struct pollfd ready = {.events = POLLIN};
+	struct cm_ends ends;
+
+	(void)state;
+	cm_ends_create(&ends);
+	cm_ends_begin_resolving(&ends);
+	ready.fd = ends.client_events->fd;
+	assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+	cm_ends_destroy_id(ends.client);
+	ends.client = NULL;
+	cm_ends_expect_no_event(ends.client_events);
+	assert_int_equal(rdma_get_cm_event(ends.client_events, &event), -1);
+	assert_int_equal(errno, EAGAIN);
+	cm_ends_destroy(&ends);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +300,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_events_migrate, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_listener_ends_with_requests, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_channel_ends_with_identifiers, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_announced_event_is_taken, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_taken_back_event_is_answered, cm_ends_set_limit),
 	};
 
 	if (cm_ends_find_device(argc, argv) != 0)

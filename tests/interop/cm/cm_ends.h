@@ -29,6 +29,9 @@ int cm_ends_set_limit(void **state);
 /* Channels, a listener at a port of its own, whose context is `ends`, and the client's identifier.
  */
 void cm_ends_create(struct cm_ends *ends);
+
+/* The same for ends that have the client's channel, and nothing else, already. */
+void cm_ends_begin(struct cm_ends *ends);
 void cm_ends_destroy(struct cm_ends *ends);
 
 /* An identifier and its queue pair; nothing for NULL. */

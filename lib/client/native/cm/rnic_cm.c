@@ -3,10 +3,14 @@
 #include "lib/client/native/drop_in_calls.h"
 #include "lib/client/native/refuse_null.h"
 #include "lib/client/native/cm/rnic_cm_objects.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* A request without reply or descriptors. */
 static int request(struct rnic_cm_id *id, enum rnic_ctl_operation operation, const void *payload,
@@ -106,6 +110,67 @@ static void cm_go_on(struct rnic_cm_channel *channel, int cancellation)
 	rnic_cm_channel_go_on(channel, cancellation);
 	rnic_cm_channel_release(channel);
 }
+
+/* ---- events that were announced, and are taken back ---- */
+
+#define LET_TAKE_NS	UINT64_C(50000000) /* longer than a time slice of a busy machine */
+#define LET_TAKE_SHARE	8		   /* at most 1 part of the time in so many is in vain */
+#define LET_TAKE_NAP_NS 200000
+
+/* Whether another thread takes the channel's events, and has not ended. */
+static bool has_taker(const struct rnic_cm_id *id, uint64_t now_ns)
+{
+	const struct rnic_cm_channel *channel;
+	pid_t taker;
+	bool may_wait;
+
+	pthread_mutex_lock(&id->context->objects_lock);
+	channel = id->channel;
+	taker = channel->taker;
+	may_wait = now_ns >= channel->waives_until_ns;
+	pthread_mutex_unlock(&id->context->objects_lock);
+	return may_wait && taker != 0 && taker != gettid() && tgkill(getpid(), taker, 0) == 0;
+}
+
+/* Whether the channel's first event is the identifier's: before others it is not the last one. */
+static bool is_announced(struct rnic_cm_id *id)
+{
+	struct rnic_cm_id *reporting;
+	int cancellation, error;
+	struct rnic_cm_channel *channel = cm_stop(id, &cancellation);
+
+	error = rnic_cm_channel_find_first(channel, &reporting);
+	cm_go_on(channel, cancellation);
+	return error == 0 && reporting == id;
+}
+
+/* The taker does not come: a program that ends many identifiers must not wait for each. */
+static void waive(struct rnic_cm_id *id, uint64_t now_ns)
+{
+	pthread_mutex_lock(&id->context->objects_lock);
+	id->channel->waives_until_ns = now_ns + LET_TAKE_SHARE * LET_TAKE_NS;
+	pthread_mutex_unlock(&id->context->objects_lock);
+}
+
+void rnic_cm_let_take(struct rnic_cm_id *id)
+{
+	const struct timespec nap = {.tv_nsec = LET_TAKE_NAP_NS};
+	const uint64_t began_ns = clock_now_ns();
+	uint64_t now_ns = began_ns;
+
+	if (id->has_ended || rnic_context_lost(id->context) != 0 || !has_taker(id, began_ns))
+		return;
+	while (is_announced(id)) {
+		if (now_ns - began_ns >= LET_TAKE_NS) {
+			waive(id, now_ns);
+			return;
+		}
+		nanosleep(&nap, NULL);
+		now_ns = clock_now_ns();
+	}
+}
+
+/* ---- the end ---- */
 
 static int cm_destroy_at_daemon(struct rnic_cm_id *id)
 {

@@ -207,29 +207,41 @@ static int receive_next(struct rnic_cm_channel *channel, struct rnic_ctl_cm_even
 	if (error != 0)
 		return error;
 	channel->taken++;
+	channel->took_back = false;
 	channel->must_ask |= told->is_last != 0;
 	ask_for_more(channel);
+	return 0;
+}
+
+int rnic_cm_channel_find_first(struct rnic_cm_channel *channel, struct rnic_cm_id **reporting)
+{
+	struct rnic_ctl_cm_event told;
+	int error = receive(channel, MSG_PEEK, &told);
+
+	*reporting = NULL;
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&channel->context->objects_lock);
+	*reporting = find_reporting(channel, &told);
+	pthread_mutex_unlock(&channel->context->objects_lock);
 	return 0;
 }
 
 /* Under `taking`. Drops the void events before the first one that is not. */
 static void drop_void(struct rnic_cm_channel *channel)
 {
-	struct rnic_context *context = channel->context;
+	struct rnic_cm_id *reporting;
 	struct rnic_ctl_cm_event told;
-	bool is_void = true;
+	bool has_dropped = channel->took_back;
 	int error;
 
-	while (is_void) {
-		error = receive(channel, MSG_PEEK, &told);
+	for (;;) {
+		error = rnic_cm_channel_find_first(channel, &reporting);
 		channel->may_have_void = error != -EAGAIN;
-		if (error != 0)
+		channel->took_back = error == -EAGAIN && has_dropped;
+		if (error != 0 || reporting != NULL || receive_next(channel, &told) != 0)
 			return;
-		pthread_mutex_lock(&context->objects_lock);
-		is_void = find_reporting(channel, &told) == NULL;
-		pthread_mutex_unlock(&context->objects_lock);
-		if (is_void && receive_next(channel, &told) != 0)
-			return;
+		has_dropped = true;
 	}
 }
 
@@ -265,6 +277,7 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 		error = receive_next(channel, &told);
 	if (error == 0)
 		error = cm_events_deliver(channel, &told, &taken);
+	channel->took_back |= error == -ESTALE;
 	if (error != 0)
 		return error;
 	if (told.type == RNIC_CM_CONNECT_REQUEST)
@@ -279,18 +292,47 @@ static int take(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 	return 0;
 }
 
+bool rnic_cm_took_back(struct rnic_cm_channel *channel)
+{
+	int cancellation;
+	bool took_back;
+
+	rnic_cm_channel_stop(channel, &cancellation);
+	took_back = channel->took_back;
+	channel->took_back = false;
+	let_go_on(channel, cancellation);
+	return took_back;
+}
+
+/*
+ * Whether a thread that finds no event may sleep. A program that polls never has to: it comes for
+ * an event that was announced, and must not sleep for one that was taken back meanwhile.
+ */
+static bool may_wait(struct rnic_cm_channel *channel)
+{
+	int cancellation;
+	bool result;
+
+	rnic_cm_channel_stop(channel, &cancellation);
+	result = channel->has_waited || !channel->took_back;
+	channel->has_waited |= result;
+	channel->took_back = false;
+	let_go_on(channel, cancellation);
+	return result;
+}
+
 /*
  * Waits for an event, awake at first, unless the program has made the descriptor non-blocking. A
  * signal that comes while the thread is awake does not end the wait. The sleep is in recv(2):
  * behind a handler with SA_RESTART recv(2) continues, as a wait at the kernel's channel does, and
  * poll(2) does not.
  */
-static int await_event(const struct rnic_cm_channel *channel)
+static int await_event(struct rnic_cm_channel *channel)
 {
 	struct pollfd event = {.fd = channel->fd, .events = POLLIN};
 	uint8_t byte;
 
-	if ((fcntl(channel->fd, F_GETFL) & O_NONBLOCK) != 0)
+	if ((fcntl(channel->fd, F_GETFL) & O_NONBLOCK) != 0 || !may_wait(channel))
 		return -EAGAIN;
 	if (rnic_wait_awake(&event, 1) > 0)
 		return 0;
@@ -303,10 +345,18 @@ void rnic_wait_for_end_of_process(void)
 		pause();
 }
 
+static void note_taker(struct rnic_cm_channel *channel)
+{
+	pthread_mutex_lock(&channel->context->objects_lock);
+	channel->taker = gettid();
+	pthread_mutex_unlock(&channel->context->objects_lock);
+}
+
 static int cm_events_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event *event)
 {
 	int error, cancellation;
 
+	note_taker(channel);
 	for (;;) {
 		error = rnic_context_lost(channel->context);
 		if (error == 0) {

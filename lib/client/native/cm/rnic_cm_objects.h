@@ -16,6 +16,8 @@
 
 #include <rnic/rnic_cm.h>
 
+#include <sys/types.h>
+
 struct rnic_cm_channel {
 	struct rnic_context *context;
 	struct rnic_handle handle;
@@ -24,8 +26,12 @@ struct rnic_cm_channel {
 	uint32_t taken;		/* events taken, modulo 2^32; under `taking` */
 	bool must_ask;		/* the daemon sends more events when it is asked; under `taking` */
 	bool may_have_void;	/* void events may be behind one that is not; under `taking` */
+	bool took_back;		/* the channel was readable for void events alone; likewise */
+	bool has_waited;	/* a thread slept here: the program does not poll; likewise */
 	unsigned references;	/* the owner's, and of threads that wait for events; objects_lock */
 	bool is_destroyed;	/* its socket ends with it, not with the daemon; objects_lock */
+	pid_t taker;		/* the thread that last asked for an event; 0: none; objects_lock */
+	uint64_t waives_until_ns; /* until then rnic_cm_let_take() does nothing; objects_lock */
 };
 
 struct rnic_cm_id {
@@ -65,6 +71,12 @@ void rnic_cm_channel_release(struct rnic_cm_channel *channel);
  */
 void rnic_cm_channel_stop(struct rnic_cm_channel *channel, int *cancellation);
 void rnic_cm_channel_go_on(struct rnic_cm_channel *channel, int cancellation);
+
+/*
+ * Under `taking`. Finds the identifier of the channel's first event; NULL: the event is void.
+ * -EAGAIN: no event.
+ */
+int rnic_cm_channel_find_first(struct rnic_cm_channel *channel, struct rnic_cm_id **reporting);
 
 /* Destroys an identifier at the daemon, under `taking` of its channel. */
 int rnic_cm_destroy_handle(struct rnic_cm_channel *channel, struct rnic_handle handle);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -420,6 +421,139 @@ static void test_attributes_come_with_the_event(void **state)
 	assert_int_equal(bench->first->attributes_mask, 0);
 }
 
+/* --- events that were announced, and are taken back ------------------------------------------ */
+
+static void set_limit(const struct bench *bench)
+{
+	const struct timeval limit = {.tv_usec = 300000}; /* of a wait that would not end */
+
+	assert_int_equal(
+		setsockopt(bench->events[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+}
+
+static void end_first(struct bench *bench)
+{
+	rnic_cm_let_take(bench->first);
+	assert_int_equal(rnic_cm_destroy_id(bench->first), 0);
+	bench->first = NULL;
+}
+
+/* A program that polls saw an event, which its identifier then took along. It must not sleep. */
+static void test_a_taken_back_event_is_answered(void **state)
+{
+	struct bench *bench = *state;
+	struct rnic_cm_event event;
+
+	set_limit(bench);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	assert_true(looks_ready(bench));
+	end_first(bench);
+	assert_false(looks_ready(bench));
+	yields = 0;
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), -EAGAIN);
+	assert_int_equal(yields, 0);
+	/* Once: a program that comes again wants to wait. */
+	told_at_yield = NULL;
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), -EAGAIN); /* the limit */
+	assert_int_not_equal(yields, 0);
+}
+
+/* An event that comes behind the taken-back one is what the program comes for. */
+static void test_a_later_event_is_taken(void **state)
+{
+	struct bench *bench = *state;
+	struct rnic_cm_event event;
+
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	end_first(bench);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, SECOND_SLOT, 0);
+	expect_event(bench, bench->second, RNIC_CM_ADDR_RESOLVED);
+	assert_false(rnic_cm_took_back(&bench->channel));
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, SECOND_SLOT, 0);
+	assert_int_equal(rnic_cm_migrate(bench->second, &bench->other), 0);
+	set_limit(bench);
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), -EAGAIN);
+}
+
+/* A program that has slept here does not poll: it goes on waiting. */
+static void test_a_program_that_waits_goes_on(void **state)
+{
+	struct bench *bench = *state;
+	struct rnic_cm_event event;
+
+	set_limit(bench);
+	yields = 0;
+	told_at_yield = bench;
+	expect_event(bench, bench->first, RNIC_CM_ADDR_RESOLVED);
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 0);
+	end_first(bench);
+	assert_int_equal(rnic_cm_get_event(&bench->channel, &event), -EAGAIN); /* the limit */
+	assert_true(yields > 1);
+}
+
+#define LATE_NS	 5000000
+#define NEVER_NS 400000000
+
+struct poller {
+	struct bench *bench;
+	long late_ns; /* between the look and the call */
+	uint32_t taken;
+	sem_t ready;
+};
+
+/* As rping of rdma-core 65 does: takes an event, then another one some time after it was there. */
+static void *poll_and_take(void *context)
+{
+	struct poller *poller = context;
+	const struct timespec late = {.tv_nsec = poller->late_ns};
+	struct rnic_cm_event event;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i == 1)
+			nanosleep(&late, NULL);
+		if (rnic_cm_get_event(&poller->bench->channel, &event) != 0)
+			break;
+		poller->taken++;
+		rnic_cm_ack_event(&event);
+		sem_post(&poller->ready);
+	}
+	return NULL;
+}
+
+/* Returns how many events the other thread took. */
+static uint32_t poll_meanwhile(struct bench *bench, long late_ns)
+{
+	struct poller poller = {.bench = bench, .late_ns = late_ns};
+	pthread_t thread;
+
+	set_limit(bench);
+	assert_int_equal(sem_init(&poller.ready, 0, 0), 0);
+	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
+	assert_int_equal(pthread_create(&thread, NULL, poll_and_take, &poller), 0);
+	assert_int_equal(sem_wait(&poller.ready), 0);
+	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 0);
+	end_first(bench);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	sem_destroy(&poller.ready);
+	return poller.taken;
+}
+
+static void test_another_thread_takes_first(void **state)
+{
+	assert_int_equal(poll_meanwhile(*state, LATE_NS), 2);
+}
+
+/* One that does not come is not waited for, and not waited for again soon. */
+static void test_a_late_thread_is_answered(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(poll_meanwhile(bench, NEVER_NS), 1);
+	assert_true(bench->channel.waives_until_ns != 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +575,13 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_attributes_come_with_the_event, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_taken_back_event_is_answered, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_later_event_is_taken, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_program_that_waits_goes_on, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_another_thread_takes_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_late_thread_is_answered, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,8 @@ static struct {
 	struct rnic_context contexts[PLAYED_DEVICES];
 	struct rnic_cma_device devices[PLAYED_DEVICES];
 	struct rnic_cma_channel channel;
-	int waits; /* that were awake */
+	int waits;	/* that were awake */
+	bool took_back; /* the first channel that is asked */
 } world;
 
 /* --- what is played -------------------------------------------------------------------------- */
@@ -75,6 +76,15 @@ static int play_get_event(struct rnic_cm_channel *channel, struct rnic_cm_event 
 	return 0;
 }
 
+static bool play_took_back(struct rnic_cm_channel *channel)
+{
+	const bool took_back = world.took_back;
+
+	(void)channel;
+	world.took_back = false;
+	return took_back;
+}
+
 static void tell(uint32_t device, uint8_t type)
 {
 	const struct rnic_cm_channel *native = world.channel.sources[device].native;
@@ -97,6 +107,7 @@ const struct rnic_native_table rnic_native = {
 	.cm_destroy_channel = play_destroy_channel,
 	.cm_channel_fd = play_channel_fd,
 	.cm_get_event = play_get_event,
+	.cm_took_back = play_took_back,
 	.wait_awake = play_wait_awake,
 };
 
@@ -225,6 +236,24 @@ static void test_waits_are_awake_at_first(void **state)
 	assert_int_equal(world.waits, 1);
 }
 
+/* A program that polls comes for an event that was taken back; one that waits goes on waiting. */
+static void test_taken_back_event(void **state)
+{
+	struct rnic_cma_source *source;
+	struct rnic_cm_event event;
+
+	(void)state;
+	open_source(0);
+	world.took_back = true;
+	assert_int_equal(rnic_cma_sources_take(&world.channel, &event, &source), -EAGAIN);
+	assert_int_equal(world.waits, 0);
+	expect_event(0, RNIC_CM_ESTABLISHED);
+	assert_int_equal(world.waits, 1);
+	world.took_back = true;
+	expect_event(0, RNIC_CM_ESTABLISHED);
+	assert_int_equal(world.waits, 2);
+}
+
 /* The child leaves the sources, which are lost to it, and closes the channel. */
 static void test_child_of_fork(void **state)
 {
@@ -256,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_losses_without_identifiers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_loss_of_an_open_source, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waits_are_awake_at_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_taken_back_event, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_child_of_fork, set_up, tear_down),
 	};
 
