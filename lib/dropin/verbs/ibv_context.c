@@ -24,6 +24,12 @@ static void copy_known(void *to, size_t to_bytes, const void *whole, size_t whol
 	memset((uint8_t *)to + known, 0, to_bytes - known);
 }
 
+/* Bits that headers of rdma-core 44 or of its kernel lack. */
+#define DEVICE_FLUSH_GLOBAL (UINT64_C(1) << 38) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL */
+#define DEVICE_ATOMIC_WRITE (UINT64_C(1) << 40) /* IB_UVERBS_DEVICE_ATOMIC_WRITE */
+#define ODP_SUPPORT_FLUSH   (1U << 6)		/* IBV_ODP_SUPPORT_FLUSH */
+#define ODP_ATOMIC_WRITE    (1U << 7)		/* IBV_ODP_SUPPORT_ATOMIC_WRITE */
+
 int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attributes, size_t bytes)
@@ -31,19 +37,20 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 	const uint32_t datagram =
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 	const uint32_t unreliable = datagram | IBV_ODP_SUPPORT_WRITE;
+	const uint32_t reliable = unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC |
+				  ODP_SUPPORT_FLUSH | ODP_ATOMIC_WRITE;
 	struct ibv_device_attr_ex whole = {
 		.odp_caps =
 			{
 				.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
 				.per_transport_caps =
 					{
-						.rc_odp_caps = unreliable | IBV_ODP_SUPPORT_READ |
-							       IBV_ODP_SUPPORT_ATOMIC,
+						.rc_odp_caps = reliable,
 						.uc_odp_caps = unreliable,
 						.ud_odp_caps = datagram,
 					},
 			},
-		.xrc_odp_caps = unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC,
+		.xrc_odp_caps = reliable,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = 1000000, /* kHz: timestamps count nanoseconds */
 		.max_dm_size = RNIC_VERBS_DM_BYTES_MAX,
@@ -55,7 +62,8 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 	if (bytes < sizeof(whole.orig_attr))
 		return rnic_verbs_errno(-EINVAL);
 	ibv_query_device(context, &whole.orig_attr);
-	whole.device_cap_flags_ex = whole.orig_attr.device_cap_flags;
+	whole.device_cap_flags_ex =
+		whole.orig_attr.device_cap_flags | DEVICE_FLUSH_GLOBAL | DEVICE_ATOMIC_WRITE;
 	copy_known(attributes, bytes, &whole, sizeof(whole));
 	return 0;
 }

@@ -17,8 +17,20 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * Headers of rdma-core 44 lack FLUSH; programs may be built with later ones. There the member
+ * wr_flush() of struct ibv_qp_ex follows wr_atomic_write().
+ */
+#define QP_EX_WITH_FLUSH (UINT64_C(1) << 11) /* IBV_QP_EX_WITH_FLUSH */
+#define FLUSH_MR	 1		     /* IBV_FLUSH_MR */
+#define WR_FLUSH_OFFSET	 (offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(flush_function))
+
+typedef void (*flush_function)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length,
+			       uint8_t type, uint8_t level);
 
 struct rnic_verbs_send_batch {
 	struct rnic_send_wqe request; /* what is put together, if is_open */
@@ -144,6 +156,20 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 		rnic_send_abort(qp->native);
 	batch_end_windows(qp->batch, false);
 	pthread_mutex_unlock(&qp->qp.mutex);
+}
+
+/* `type` is a mask of enum ibv_placement_type, `level` an enum ibv_selectivity_level. */
+static void wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length,
+		     uint8_t type, uint8_t level)
+{
+	struct rnic_send_wqe *request = batch_open_request(qp, RNIC_WR_FLUSH);
+	uint32_t whole = level == FLUSH_MR ? RNIC_FLUSH_WHOLE_REGION : 0;
+
+	if (length > UINT32_MAX || level > FLUSH_MR ||
+	    (type & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) != 0)
+		batch_fail(verbs_qp_ex_from_ex(qp)->batch, -EINVAL);
+	rnic_wqe_set_remote(request, address, rkey);
+	rnic_wqe_set_flush(request, (uint32_t)length, type | whole);
 }
 
 /* ---- the operations ---- */
@@ -323,6 +349,7 @@ static const struct {
 	{IBV_QP_EX_WITH_LOCAL_INV, RNIC_WR_LOCAL_INVALIDATE},
 	{IBV_QP_EX_WITH_BIND_MW, RNIC_WR_BIND_MW},
 	{IBV_QP_EX_WITH_SEND_WITH_INV, RNIC_WR_SEND_WITH_INVALIDATE},
+	{QP_EX_WITH_FLUSH, RNIC_WR_FLUSH},
 	{IBV_QP_EX_WITH_ATOMIC_WRITE, RNIC_WR_ATOMIC_WRITE},
 };
 
@@ -362,6 +389,13 @@ static void fill_operations(struct ibv_qp_ex *qp, uint64_t operations)
 		qp->wr_atomic_write = wr_atomic_write;
 }
 
+static void fill_flush(struct rnic_verbs_qp *qp)
+{
+	const flush_function function = wr_flush;
+
+	memcpy(&qp->view[WR_FLUSH_OFFSET], &function, sizeof(function));
+}
+
 static void fill_rest(struct ibv_qp_ex *qp)
 {
 	if (qp->qp_base.qp_type == IBV_QPT_UD)
@@ -391,6 +425,8 @@ int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations
 	     member += sizeof(not_served))
 		memcpy(member, &not_served, sizeof(not_served));
 	fill_operations(&qp->qp_ex, send_operations);
+	if ((send_operations & QP_EX_WITH_FLUSH) != 0)
+		fill_flush(qp);
 	fill_rest(&qp->qp_ex);
 	return 0;
 }

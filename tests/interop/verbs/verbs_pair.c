@@ -54,13 +54,12 @@ static int mask_of(enum ibv_qp_type type, enum ibv_qp_state state)
 	return IBV_QP_STATE | connected[state] | (type == IBV_QPT_RC ? reliable[state] : 0);
 }
 
-static void connect_end(struct pair *pair, uint32_t end, uint32_t dest_qpn)
+void pair_connect(struct pair *pair, struct ibv_qp *qp, uint32_t dest_qpn, unsigned more_rights)
 {
-	struct ibv_qp *qp = pair->ends[end].qp;
 	struct ibv_qp_attr attributes = {
 		.port_num = 1,
 		.qkey = PAIR_QKEY,
-		.qp_access_flags = PAIR_RIGHTS,
+		.qp_access_flags = PAIR_RIGHTS | more_rights,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = dest_qpn,
 		.max_dest_rd_atomic = 4,
@@ -108,7 +107,7 @@ struct pair *pair_start(enum ibv_qp_type type)
 	for (uint32_t end = 0; end < 2; end++)
 		create_end(pair, end, type);
 	for (uint32_t end = 0; end < 2; end++)
-		connect_end(pair, end, pair->ends[1 - end].qp->qp_num);
+		pair_connect(pair, pair->ends[end].qp, pair->ends[1 - end].qp->qp_num, 0);
 	return pair;
 }
 
@@ -121,7 +120,7 @@ struct pair *pair_start_half(enum ibv_qp_type type, int socket)
 	assert_int_equal(write(socket, &pair->ends[0].qp->qp_num, sizeof(uint32_t)),
 			 sizeof(uint32_t));
 	assert_int_equal(read(socket, &dest_qpn, sizeof(dest_qpn)), sizeof(dest_qpn));
-	connect_end(pair, 0, dest_qpn);
+	pair_connect(pair, pair->ends[0].qp, dest_qpn, 0);
 	return pair;
 }
 

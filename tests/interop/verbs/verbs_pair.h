@@ -41,6 +41,9 @@ struct pair *pair_start(enum ibv_qp_type type);
  */
 struct pair *pair_start_half(enum ibv_qp_type type, int socket);
 
+/* Brings a queue pair of the context, in RESET, to RTS. The peer gets PAIR_RIGHTS and those. */
+void pair_connect(struct pair *pair, struct ibv_qp *qp, uint32_t dest_qpn, unsigned more_rights);
+
 void pair_stop(struct pair *pair);
 
 /* Waits for the next completion of an end. */

@@ -21,6 +21,11 @@
 #define THREADS	   4
 #define MESSAGES   2000
 
+/* Of later headers: IBV_ACCESS_FLUSH_GLOBAL, IBV_QP_EX_WITH_FLUSH, IBV_WC_FLUSH. */
+#define FLUSH_GLOBAL	(1 << 8)
+#define FLUSH_OPERATION (1 << 11)
+#define WC_FLUSH	8
+
 static struct ibv_sge part(struct pair *pair, uint32_t offset, uint32_t length)
 {
 	return (struct ibv_sge){
@@ -441,6 +446,70 @@ static void no_path_migrates(void **state)
 	pair_stop(pair);
 }
 
+/* What a program calls that was built with the header of a later rdma-core. */
+typedef void (*flush_function)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length,
+			       uint8_t type, uint8_t level);
+
+static void post_flush(struct ibv_qp_ex *qp, uint64_t wr_id, uint32_t rkey, uint64_t address)
+{
+	flush_function flush;
+
+	memcpy(&flush, (uint8_t *)&qp->wr_atomic_write + sizeof(flush), sizeof(flush));
+	ibv_wr_start(qp);
+	qp->wr_id = wr_id;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	flush(qp, rkey, address, 8, 1, 0);
+	assert_int_equal(ibv_wr_complete(qp), 0);
+}
+
+/* A queue pair with the extended operations FLUSH and WRITE, whose peer is end 1 from then on. */
+static struct ibv_qp *make_flushing_qp(struct pair *pair)
+{
+	struct ibv_qp_init_attr_ex wanted = {
+		.send_cq = pair->ends[0].cq,
+		.recv_cq = pair->ends[0].cq,
+		.cap = {.max_send_wr = 4, .max_send_sge = 1},
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = pair->pd,
+		.send_ops_flags = FLUSH_OPERATION | IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(pair->context, &wanted), *peer = pair->ends[1].qp;
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+
+	assert_non_null(qp);
+	assert_int_equal(ibv_modify_qp(peer, &reset, IBV_QP_STATE), 0);
+	pair_connect(pair, qp, peer->qp_num, 0);
+	pair_connect(pair, peer, qp->qp_num, FLUSH_GLOBAL);
+	return qp;
+}
+
+/* rdma-core 65 posts FLUSH and asks for it by bits that older headers lack. */
+static void memory_is_flushed_where_the_region_allows_it(void **state)
+{
+	struct pair *pair = pair_start(IBV_QPT_RC);
+	struct ibv_device_attr_ex device;
+	struct ibv_qp *qp = make_flushing_qp(pair);
+	struct ibv_mr *mr =
+		ibv_reg_mr(pair->pd, pair->bytes, PAIR_BYTES, PAIR_RIGHTS | FLUSH_GLOBAL);
+	struct ibv_wc wc;
+
+	(void)state;
+	assert_int_equal(ibv_query_device_ex(pair->context, NULL, &device), 0);
+	assert_int_equal(device.device_cap_flags_ex >> 38 & 7, 5); /* not persistent */
+	assert_int_equal(device.odp_caps.per_transport_caps.rc_odp_caps, 0xff);
+	assert_non_null(mr);
+	post_flush(ibv_qp_to_qp_ex(qp), 1, mr->rkey, (uintptr_t)pair->bytes);
+	wc = pair_wait(pair, 0);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.opcode, WC_FLUSH);
+	post_flush(ibv_qp_to_qp_ex(qp), 2, pair->mr->rkey, (uintptr_t)pair->bytes);
+	pair_expect(pair, 0, 2, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	pair_stop(pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +525,7 @@ int main(void)
 		cmocka_unit_test(what_comes_after_arming_raises_an_event),
 		cmocka_unit_test(numbers_beyond_their_field_are_masked),
 		cmocka_unit_test(no_path_migrates),
+		cmocka_unit_test(memory_is_flushed_where_the_region_allows_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
