@@ -116,7 +116,7 @@ struct rnic_ctl_cm_connect {
 	struct rnic_handle id;
 	uint32_t reject_reason; /* CM_REJECT: of the wire (IBTA 1.4, table 108); 0: consumer defined
 				 */
-	uint32_t reserved;
+	uint32_t ends_by_call;	/* 1: when the peer disconnects, the peer waits for the client */
 	struct rnic_cm_parameters parameters;
 };
 

@@ -90,7 +90,7 @@ RNIC_AT(struct rnic_ctl_cm_listen, reserved, 12);
 RNIC_SIZE(struct rnic_ctl_cm_connect, 300);
 RNIC_AT(struct rnic_ctl_cm_connect, id, 0);
 RNIC_AT(struct rnic_ctl_cm_connect, reject_reason, 8);
-RNIC_AT(struct rnic_ctl_cm_connect, reserved, 12);
+RNIC_AT(struct rnic_ctl_cm_connect, ends_by_call, 12);
 RNIC_AT(struct rnic_ctl_cm_connect, parameters, 16);
 
 RNIC_SIZE(struct rnic_ctl_cm_notify, 16);

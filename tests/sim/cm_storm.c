@@ -109,6 +109,9 @@ static void connect(struct storm *storm)
 			storm_one_in(&storm->prng, 8) ? 1 + storm_below(&storm->prng, 20000000) : 0,
 		.closing_end = (enum cm_closing_end)storm_below(&storm->prng, 3),
 		.closes_by_destroying = storm_one_in(&storm->prng, 3),
+		.ends_by_call = (uint8_t)storm_below(&storm->prng, 4),
+		.part_after_ns =
+			storm_one_in(&storm->prng, 6) ? CM_NEVER : random_pause(storm, 500000000),
 		.hold_ns =
 			storm_one_in(&storm->prng, 8) ? CM_NEVER : random_pause(storm, 500000000),
 	};
@@ -167,6 +170,14 @@ static void check_datagram(struct cm_end *active, struct cm_end *passive)
 	require(passive, "Q", 0);
 }
 
+/* Whether the end may wait for its own call after the peer's farewell, and never make the call. */
+static bool may_stay(const struct cm_end *end)
+{
+	const uint8_t side = end->is_active ? CM_ACTIVE_SIDE : CM_PASSIVE_SIDE;
+
+	return (end->plan->ends_by_call & side) != 0 && end->plan->part_after_ns == CM_NEVER;
+}
+
 /* The connection stood. The end that destroys it hears no more; the other end hears all. */
 static void check_standing(struct cm_end *end)
 {
@@ -174,6 +185,8 @@ static void check_standing(struct cm_end *end)
 
 	if (end->connection == NULL)
 		require(end, end->is_active ? "R|RD|RDT" : "QE|QED|QEDT", 0);
+	else if (is_closed && may_stay(end))
+		require(end, end->is_active ? "RD|RDT" : "QED|QEDT", 0);
 	else if (is_closed)
 		require(end, end->is_active ? "RDT" : "QEDT", 0);
 	else

@@ -239,6 +239,11 @@ static bool is_closing_end(const struct cm_end *end)
 	       (end->plan->closing_end == CM_ACTIVE_CLOSES) == end->is_active;
 }
 
+static bool ends_by_call(const struct cm_end *end)
+{
+	return (end->plan->ends_by_call & (end->is_active ? CM_ACTIVE_SIDE : CM_PASSIVE_SIDE)) != 0;
+}
+
 static void plan_close(struct cm_end *end)
 {
 	if (is_closing_end(end))
@@ -268,6 +273,13 @@ static void take_request(struct cm_host *host, const struct cm_event *event)
 		end_fail(end, "a request was shown twice");
 	active->requests++;
 	end->act_at_ns = after(world, end->plan->answer_after_ns);
+}
+
+/* Whether the tries of the end's DREQ may run out. */
+static bool may_be_unanswered(const struct cm_end *end)
+{
+	return end->world->may_be_unreachable || end->world->has_restarted ||
+	       end->plan->ends_by_call != 0;
 }
 
 static bool on_event(void *context, const struct cm_event *event)
@@ -302,6 +314,13 @@ static bool on_event(void *context, const struct cm_event *event)
 			end_fail(end, "the peer was there");
 		end->act_at_ns = CM_NEVER;
 		break;
+	case CM_EVENT_DISCONNECTED:
+		if (event->status != 0 && !may_be_unanswered(end))
+			end_fail(end, "its peer answers farewells");
+		end->is_parting = ends_by_call(end);
+		end->act_at_ns =
+			end->is_parting ? after(end->world, end->plan->part_after_ns) : CM_NEVER;
+		break;
 	default:
 		end->act_at_ns = CM_NEVER;
 		break;
@@ -334,6 +353,7 @@ static void answer(struct cm_end *end, enum cm_answer what)
 	uint8_t private_data[CM_PRIVATE_BYTES_MAX] = {0};
 	const struct cm_accept accept = {
 		.qp = end->qp,
+		.ends_by_call = ends_by_call(end),
 		.private_data = private_data,
 		.private_bytes = is_datagram(end) ? CM_DATAGRAM_ACCEPT_PRIVATE_BYTES
 						  : CM_ACCEPT_PRIVATE_BYTES,
@@ -374,6 +394,7 @@ static void end_act(struct cm_end *end)
 	bool is_standing = end->is_active ? end->has_confirmed : strcmp(end->log, "QE") == 0;
 
 	end->act_at_ns = CM_NEVER;
+	is_standing |= end->is_parting;
 	if (!is_standing) {
 		answer(end, end->is_active ? end->plan->confirm : end->plan->answer);
 		return;
@@ -421,6 +442,7 @@ struct cm_end *cm_world_connect(struct cm_world *world, const struct cm_plan *pl
 		.qp = end->qp,
 		.response_timeout = plan->response_timeout != 0 ? plan->response_timeout : 12,
 		.max_retries = plan->max_retries != 0 ? plan->max_retries : 15,
+		.ends_by_call = ends_by_call(end),
 		.private_data = private_data,
 		.private_bytes = sizeof(private_data),
 		.user = end,

@@ -29,6 +29,9 @@
 enum cm_answer { CM_ACCEPT, CM_REJECT, CM_DESTROY, CM_IGNORE };
 enum cm_closing_end { CM_ACTIVE_CLOSES, CM_PASSIVE_CLOSES, CM_BOTH_CLOSE };
 
+/* Bits. */
+enum cm_side { CM_ACTIVE_SIDE = 1, CM_PASSIVE_SIDE = 2 };
+
 struct cm_plan {
 	uint32_t from;
 	uint32_t to;
@@ -46,8 +49,10 @@ struct cm_plan {
 					then */
 	enum cm_closing_end closing_end;
 	bool closes_by_destroying;
-	uint32_t qpn;	  /* of the active end; 0: any */
-	uint64_t hold_ns; /* from when an end stands until it closes; CM_NEVER */
+	uint8_t ends_by_call; /* bits of enum cm_side: the end's call answers the peer's farewell */
+	uint64_t part_after_ns; /* when such an end answers; CM_NEVER */
+	uint32_t qpn;		/* of the active end; 0: any */
+	uint64_t hold_ns;	/* from when an end stands until it closes; CM_NEVER */
 };
 
 struct cm_end {
@@ -68,6 +73,7 @@ struct cm_end {
 	uint64_t give_up_at_ns;
 	bool has_confirmed; /* the active end has called cm_establish() */
 	bool has_closed;    /* disconnected or destroyed it */
+	bool is_parting;    /* was told of the end, and answers by a call */
 	uint32_t requests;  /* of an active end: how often the peer's program saw it */
 	uint32_t stood;	    /* of an active end: how many passive ends were told E */
 };

@@ -48,6 +48,55 @@ static void test_connect_and_part(void **state)
 	}
 }
 
+/* The end that ends by call never makes the call: the other end tries to the last, and gives up. */
+static void test_nobody_parts(void **state)
+{
+	const struct cm_plan plan = {
+		.to = 1,
+		.closing_end = CM_ACTIVE_CLOSES,
+		.ends_by_call = CM_PASSIVE_SIDE,
+		.part_after_ns = CM_NEVER,
+		.hold_ns = CM_WORLD_MS,
+	};
+	struct cm_world *world = cm_world_create(2, 1, NULL);
+	struct cm_end *end = cm_world_connect(world, &plan);
+
+	(void)state;
+	cm_world_run(world, 200 * CM_WORLD_MS);
+	assert_string_equal(end->log, "R");
+	assert_string_equal(peer_log(world, end), "QED");
+	cm_world_run(world, 400 * CM_WORLD_MS);
+	assert_string_equal(end->log, "RDT");
+	assert_string_equal(peer_log(world, end), "QED");
+	assert_int_equal(count_all(world, CM_COUNTER_RETRIES), 15);
+	assert_world_is_right(world);
+}
+
+/* The call, or the end of the holder, lets the other end go. */
+static void test_late_parting(void **state)
+{
+	(void)state;
+	for (int by_destroying = 0; by_destroying <= 1; by_destroying++) {
+		const struct cm_plan plan = {
+			.to = 1,
+			.closing_end = CM_ACTIVE_CLOSES,
+			.closes_by_destroying = by_destroying == 1,
+			.ends_by_call = CM_PASSIVE_SIDE,
+			.part_after_ns = 100 * CM_WORLD_MS,
+			.hold_ns = CM_WORLD_MS,
+		};
+		struct cm_world *world = cm_world_create(2, 1, NULL);
+		struct cm_end *end = cm_world_connect(world, &plan);
+
+		cm_world_run(world, 90 * CM_WORLD_MS);
+		assert_string_equal(end->log, "R");
+		cm_world_run(world, 100 * CM_WORLD_MS);
+		assert_string_equal(end->log, by_destroying ? "R" : "RDT");
+		assert_string_equal(peer_log(world, end), by_destroying ? "QED" : "QEDT");
+		assert_world_is_right(world);
+	}
+}
+
 static void test_destroyed(void **state)
 {
 	(void)state;
@@ -340,6 +389,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_connect_and_part),
+		cmocka_unit_test(test_nobody_parts),
+		cmocka_unit_test(test_late_parting),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_other_types),

@@ -39,6 +39,7 @@ struct rnic_packet;
 /* Codes of 4.096 us * 2^n that suit a network of software RNICs; see struct cm_connect. */
 #define CM_DEFAULT_RESPONSE_TIMEOUT 17 /* 0.54 s: for one answer, lost or late */
 #define CM_DEFAULT_PACKET_LIFETIME  14 /* 67 ms one way; QPs' ACK timeout is one more */
+#define CM_LINUX_PACKET_LIFETIME    16 /* Linux's (CMA_IBOE_PACKET_LIFETIME of cma.c, 6.12) */
 #define CM_DEFAULT_MAX_RETRIES	    15
 #define CM_DEFAULT_LISTENER_WAIT_NS UINT64_C(100000000) /* see struct cm_config */
 #define CM_DEFAULT_BACKLOG	    1024		/* also the maximum of cm_listen() */
@@ -85,7 +86,9 @@ enum cm_event_type {
 	CM_EVENT_ESTABLISHED,
 	/*
 	 * The connection has ended, by either side, or the peer does not know the connection any
-	 * more. The holder need not send anything.
+	 * more. `status` is -ETIMEDOUT when the peer did not answer cm_disconnect(). A holder that
+	 * ends by call (see struct cm_connect) calls cm_disconnect() or cm_destroy(), for which the
+	 * peer waits; any other holder need not send anything.
 	 */
 	CM_EVENT_DISCONNECTED,
 	/* No packet of the old connection can be on the network any more. */
@@ -275,6 +278,12 @@ struct cm_connect {
 	struct cm_qp_parameters qp; /* not used for UD */
 	uint8_t response_timeout;   /* code: how long each side may take to answer */
 	uint8_t max_retries;	    /* 0..15: repeats of an unanswered message, by each side */
+	/*
+	 * The peer's DREQ is answered when the holder calls cm_disconnect() or cm_destroy(), as by
+	 * Linux for the holders of librdmacm (cm_dreq_handler() and ib_send_cm_drep(), cm.c of
+	 * 6.12). false: at once.
+	 */
+	bool ends_by_call;
 	const uint8_t *private_data;
 	uint32_t private_bytes;
 	void *user;
@@ -292,6 +301,7 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 /* The content of the answer. The caller keeps the depths within those of the request. */
 struct cm_accept {
 	struct cm_qp_parameters qp;
+	bool ends_by_call; /* see struct cm_connect */
 	const uint8_t *private_data;
 	uint32_t private_bytes;
 };
@@ -324,8 +334,8 @@ void cm_note_traffic(struct cm_connection *connection, uint64_t now_ns);
 
 /*
  * Sends a DREQ, and repeats it until the DREP comes or no tries are left. DISCONNECTED and then
- * TIMEWAIT_EXIT follow in both cases. 0 also when the connection is ending or has ended. -ENOTCONN:
- * the connection was never established.
+ * TIMEWAIT_EXIT follow in both cases. Answers the peer's DREQ, if that waits. 0 also when the
+ * connection is ending or has ended. -ENOTCONN: the connection was never established.
  */
 int cm_disconnect(struct cm_connection *connection, uint64_t now_ns);
 

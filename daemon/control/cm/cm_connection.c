@@ -40,12 +40,19 @@ static const uint16_t may_queue[STATE_COUNT] = {
 const char *connection_state_text(enum connection_state state)
 {
 	static const char *const texts[STATE_COUNT] = {
-		[STATE_REQ_SENT] = "req-sent",		 [STATE_REP_RECEIVED] = "rep-received",
-		[STATE_REQ_RECEIVED] = "req-received",	 [STATE_REP_SENT] = "rep-sent",
-		[STATE_ESTABLISHED] = "established",	 [STATE_DREQ_SENT] = "dreq-sent",
-		[STATE_TIMEWAIT] = "timewait",		 [STATE_REJECTED] = "rejected",
-		[STATE_SIDR_SENT] = "sidr-sent",	 [STATE_SIDR_RECEIVED] = "sidr-received",
-		[STATE_SIDR_ANSWERED] = "sidr-answered", [STATE_ENDED] = "ended",
+		[STATE_REQ_SENT] = "req-sent",
+		[STATE_REP_RECEIVED] = "rep-received",
+		[STATE_REQ_RECEIVED] = "req-received",
+		[STATE_REP_SENT] = "rep-sent",
+		[STATE_ESTABLISHED] = "established",
+		[STATE_DREQ_SENT] = "dreq-sent",
+		[STATE_DREQ_RECEIVED] = "dreq-received",
+		[STATE_TIMEWAIT] = "timewait",
+		[STATE_REJECTED] = "rejected",
+		[STATE_SIDR_SENT] = "sidr-sent",
+		[STATE_SIDR_RECEIVED] = "sidr-received",
+		[STATE_SIDR_ANSWERED] = "sidr-answered",
+		[STATE_ENDED] = "ended",
 	};
 
 	assert(state < STATE_COUNT);
@@ -408,6 +415,7 @@ enum cm_phase cm_connection_phase(const struct cm_connection *connection)
 	case STATE_ENDED:
 		return connection->is_datagram ? connection_datagram_result(connection)
 					       : CM_PHASE_CLOSED;
+	case STATE_DREQ_RECEIVED:
 	case STATE_TIMEWAIT:
 	case STATE_REJECTED:
 	case STATE_COUNT:

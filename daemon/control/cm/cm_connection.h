@@ -36,10 +36,11 @@ enum connection_state {
 	STATE_REQ_RECEIVED, /* passive: waits for the holder */
 	STATE_REP_SENT,	    /* passive: waits for the RTU, or traffic */
 	STATE_ESTABLISHED,
-	STATE_DREQ_SENT, /* waits for the DREP */
-	STATE_TIMEWAIT,	 /* waits until the old packets have died */
-	STATE_REJECTED,	 /* after a refusal: recognises repeated messages */
-	STATE_ENDED,	 /* waits until the holder destroys it */
+	STATE_DREQ_SENT,     /* waits for the DREP */
+	STATE_DREQ_RECEIVED, /* waits for the holder, which ends by call */
+	STATE_TIMEWAIT,	     /* waits until the old packets have died */
+	STATE_REJECTED,	     /* after a refusal: recognises repeated messages */
+	STATE_ENDED,	     /* waits until the holder destroys it */
 	/* Datagram services. */
 	STATE_SIDR_SENT,     /* active: waits for the SIDR_REP */
 	STATE_SIDR_RECEIVED, /* passive: waits for the holder */
@@ -99,6 +100,7 @@ struct cm_connection {
 	bool must_tell_established; /* the holder, before any other event */
 	bool has_told_port;	    /* the owner, of a strange one */
 	bool is_extended;	    /* an MRA came since the message was last sent */
+	bool ends_by_call;	    /* the holder's call answers the peer's DREQ */
 	uint16_t port_space;
 	uint16_t local_port;
 	uint16_t peer_port;

@@ -3,6 +3,7 @@
 
 #include "daemon/control/cm/cm_state.h"
 #include "daemon/control/cm/request.h"
+#include "proto/base/time_units.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +13,9 @@ static void count(struct cm_connection *connection, enum cm_counter counter)
 {
 	connection->cm->counters[counter]++;
 }
+
+#define LEAST_TIMEWAIT_CODE 8  /* 1 ms */
+#define MOST_TIMEWAIT_CODE  24 /* 66 s: a hostile peer cannot make us wait longer */
 
 /* --- nothing to do ---------------------------------------------------------------------------- */
 
@@ -270,10 +274,28 @@ int action_no_path(struct cm_connection *connection, const struct connection_inp
 
 /* --- the connection ends ---------------------------------------------------------------------- */
 
+/*
+ * Timewait takes as long as Linux's: 2^(n - 8) ms for the code n of the ACK timeout
+ * (cm_enter_timewait() and cm_convert_to_ms(), cm.c of 6.12). Our default timeout is shorter than
+ * Linux's, and counts as that: 512 ms.
+ */
+static uint64_t timewait_ns(const struct cm_connection *connection)
+{
+	uint8_t code = connection->ack_timeout;
+
+	if (code == CM_DEFAULT_PACKET_LIFETIME + 1)
+		code = CM_LINUX_PACKET_LIFETIME + 1;
+	if (code < LEAST_TIMEWAIT_CODE)
+		code = LEAST_TIMEWAIT_CODE;
+	if (code > MOST_TIMEWAIT_CODE)
+		code = MOST_TIMEWAIT_CODE;
+	return RNIC_NS_PER_MS << (code - LEAST_TIMEWAIT_CODE);
+}
+
 static void enter_timewait(struct cm_connection *connection)
 {
 	connection_enter(connection, STATE_TIMEWAIT);
-	connection_arm_together(connection, connection_timeout_ns(connection->ack_timeout));
+	connection_arm_together(connection, timewait_ns(connection));
 	connection_give_way(connection);
 }
 
@@ -291,6 +313,13 @@ int action_ended_here(struct cm_connection *connection, const struct connection_
 	return action_drep_rcvd(connection, input);
 }
 
+/* A holder that has not established the connection has no call for its end. */
+static bool awaits_call(const struct cm_connection *connection)
+{
+	return connection->ends_by_call && !connection->is_abandoned &&
+	       connection->state != STATE_REP_RECEIVED;
+}
+
 /*
  * A DREQ, which may cross our own DREQ. A DREQ in REP_SENT means that the peer sent an RTU before:
  * the holder gets both events.
@@ -304,7 +333,29 @@ int action_dreq_rcvd(struct cm_connection *connection, const struct connection_i
 		connection->is_established = true;
 		connection->must_tell_established = true;
 	}
+	if (awaits_call(connection)) {
+		connection_disarm(connection);
+		connection_enter(connection, STATE_DREQ_RECEIVED);
+		connection_tell_simply(connection, CM_EVENT_DISCONNECTED, 0);
+		return 0;
+	}
 	action_drep_rcvd(connection, input);
+	connection_queue_message(connection, RNIC_CM_DREP);
+	return 0;
+}
+
+/* Our DREQ crossed the peer's, and the peer has answered. The holder knows of the end. */
+int action_drep_crossed(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	enter_timewait(connection);
+	return 0;
+}
+
+int action_answer_dreq(struct cm_connection *connection, const struct connection_input *input)
+{
+	(void)input;
+	enter_timewait(connection);
 	connection_queue_message(connection, RNIC_CM_DREP);
 	return 0;
 }
@@ -350,7 +401,10 @@ int action_retry_rep(struct cm_connection *connection, const struct connection_i
 
 int action_retry_dreq(struct cm_connection *connection, const struct connection_input *input)
 {
+	(void)input;
 	if (connection_retry(connection, RNIC_CM_DREQ))
 		return 0;
-	return action_drep_rcvd(connection, input);
+	enter_timewait(connection);
+	connection_tell_simply(connection, CM_EVENT_DISCONNECTED, -ETIMEDOUT);
+	return 0;
 }

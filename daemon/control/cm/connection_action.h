@@ -23,15 +23,17 @@ connection_action action_repeat_rep;
 connection_action action_repeat_rtu;
 connection_action action_repeat_drep;
 connection_action action_repeat_rej;
-connection_action action_refused;    /* REJ before the connection is established */
-connection_action action_taken_back; /* DREQ before the answer to the REQ */
-connection_action action_ended_here; /* REJ once established: the peer does not know it */
-connection_action action_response;   /* REP */
-connection_action action_ready;	     /* RTU */
-connection_action action_dreq_rcvd;  /* DREQ */
-connection_action action_drep_rcvd;  /* DREP */
-connection_action action_too_late;   /* a message of an earlier or later state */
-connection_action action_no_path;    /* LAP */
+connection_action action_refused;      /* REJ before the connection is established */
+connection_action action_taken_back;   /* DREQ before the answer to the REQ */
+connection_action action_ended_here;   /* REJ once established: the peer does not know it */
+connection_action action_response;     /* REP */
+connection_action action_ready;	       /* RTU */
+connection_action action_dreq_rcvd;    /* DREQ */
+connection_action action_drep_rcvd;    /* DREP */
+connection_action action_answer_dreq;  /* the holder's call that the peer's DREQ waits for */
+connection_action action_drep_crossed; /* DREP to our DREQ, which crossed the peer's */
+connection_action action_too_late;     /* a message of an earlier or later state */
+connection_action action_no_path;      /* LAP */
 connection_action action_retry_req;
 connection_action action_retry_rep;
 connection_action action_retry_dreq;

@@ -81,6 +81,7 @@ static void connection_calls_fill(struct cm_connection *connection,
 		connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->local = connect->qp;
 	connection->transaction_id = random_source_next(&connection->cm->config.random);
+	connection->ends_by_call = connect->ends_by_call;
 	connection->response_timeout = connect->response_timeout;
 	connection->max_retries = connect->max_retries;
 	connection->ack_timeout = (uint8_t)(connect->path.packet_lifetime + 1);
@@ -135,6 +136,7 @@ int action_accept(struct cm_connection *connection, const struct connection_inpu
 	if (result != 0)
 		return result;
 	connection->local = input->accept->qp;
+	connection->ends_by_call = input->accept->ends_by_call;
 	/* The active side sets the retry count of both QPs (IBTA 1.4, 12.7.29). */
 	connection->local.retry_count = connection->peer.retry_count;
 	connection_answered(connection);

@@ -12,6 +12,7 @@ static const char *const awaited[STATE_COUNT] = {
 	[STATE_REQ_RECEIVED] = "its program, to accept or refuse",
 	[STATE_REP_SENT] = "the peer, to confirm the answer",
 	[STATE_DREQ_SENT] = "the peer, to confirm the end",
+	[STATE_DREQ_RECEIVED] = "its program, to end the connection that the peer has ended",
 	[STATE_TIMEWAIT] = "the last packets of the connection to die out",
 	[STATE_SIDR_SENT] = "the peer's answer to the question for a service",
 	[STATE_SIDR_RECEIVED] = "its program, to accept or refuse",

@@ -51,6 +51,7 @@ int ctl_cm_connect(struct ctl_call *call)
 		.qp = ctl_cm_connect_parameters_of(id, &request->parameters),
 		.response_timeout = CM_DEFAULT_RESPONSE_TIMEOUT,
 		.max_retries = CM_DEFAULT_MAX_RETRIES,
+		.ends_by_call = request->ends_by_call != 0,
 		.private_data = request->parameters.private_data,
 		.private_bytes = request->parameters.private_data_bytes,
 		.user = id,
@@ -85,6 +86,7 @@ int ctl_cm_accept(struct ctl_call *call)
 		return result;
 	accept = (struct cm_accept){
 		.qp = ctl_cm_connect_parameters_of(id, &request->parameters),
+		.ends_by_call = request->ends_by_call != 0,
 		.private_data = request->parameters.private_data,
 		.private_bytes = request->parameters.private_data_bytes,
 	};

@@ -28,6 +28,13 @@ int rnic_context_loss_fd(const struct rnic_context *context);
  */
 int rnic_cm_end_id(struct rnic_cm_id *id);
 
+/*
+ * To be called before rnic_cm_connect() or rnic_cm_accept(): when the peer ends the connection, the
+ * peer waits until this side calls rnic_cm_disconnect(), or ends the identifier. Otherwise the
+ * daemon answers at once.
+ */
+void rnic_cm_end_by_call(struct rnic_cm_id *id);
+
 /* Whether rnic_cm_destroy_id() would wait: an event of the identifier is not acknowledged. */
 bool rnic_cm_has_open_events(struct rnic_cm_id *id);
 

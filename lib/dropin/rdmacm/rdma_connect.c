@@ -100,6 +100,13 @@ static int prepend_connect_data(const struct rnic_cma_id *id, struct rnic_cm_par
 	return 0;
 }
 
+/* As the kernel does for a program: the program answers the peer that ends the connection. */
+static void choose_end(const struct rnic_cma_id *id)
+{
+	if (!id->closes_at_once)
+		rnic_native.cm_end_by_call(id->native);
+}
+
 int rdma_connect(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 {
 	struct rnic_cma_id *id = rnic_cma_id(public);
@@ -110,6 +117,7 @@ int rdma_connect(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 		return rnic_cma_result(error);
 	make_parameters(id, conn_param, &parameters);
 	error = prepend_connect_data(id, &parameters);
+	choose_end(id);
 	if (error == 0)
 		error = rnic_native.cm_connect(id->native, &parameters);
 	if (error == 0)
@@ -157,6 +165,7 @@ int rdma_accept(struct rdma_cm_id *public, struct rdma_conn_param *conn_param)
 		error = rnic_cma_qp_to_rts(id);
 	if (error == 0) {
 		make_parameters(id, conn_param, &parameters);
+		choose_end(id);
 		error = rnic_native.cm_accept(id->native, &parameters);
 	}
 	if (error != 0) {

@@ -134,10 +134,15 @@ static void on_refused(struct rnic_cma_event *event, struct rnic_cma_id *id)
 	rnic_cma_qp_to_error(id);
 }
 
+/*
+ * The queue pair stays in RTS until the program calls rdma_disconnect(), as it does with
+ * librdmacm's (rdma_get_cm_event() in cma.c of rdma-core 65).
+ */
 static void rdmacm_event_on_disconnected(struct rnic_cma_event *event, struct rnic_cma_id *id)
 {
 	(void)event;
-	rnic_cma_qp_to_error(id);
+	if (id->closes_at_once)
+		rnic_cma_qp_to_error(id);
 }
 
 static void on_multicast_join(struct rnic_cma_event *event, struct rnic_cma_id *id)

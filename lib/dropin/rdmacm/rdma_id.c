@@ -69,6 +69,11 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 						  is_datagram ? IBV_QPT_UD : IBV_QPT_RC));
 }
 
+void rnic_cma_close_at_once(struct rdma_cm_id *id)
+{
+	rnic_cma_id(id)->closes_at_once = true;
+}
+
 int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
 			   struct rnic_cma_device *device, const struct rnic_cm_event *event,
 			   struct rnic_cma_id **adopted)
@@ -81,6 +86,7 @@ int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel
 		return -ENOMEM;
 	id->native = event->id;
 	id->device = device;
+	id->closes_at_once = listener->closes_at_once;
 	id->is_bound = id->is_placed = true;
 	id->initiator_depth = event->parameters.initiator_depth;
 	id->responder_resources = event->parameters.responder_resources;

@@ -86,6 +86,7 @@ struct rnic_cma_id {
 	} options[RNIC_CMA_OPTIONS_MAX];
 	struct rnic_cma_id *next; /* of the channel's */
 	bool is_synchronous;	  /* made without a channel: its calls wait for what they begin */
+	bool closes_at_once;	  /* of an rsocket: its program need not answer the peer's end */
 	bool has_failed;	  /* refused or unreachable: it will not be told of a disconnect */
 	bool is_removal_told;	  /* of the loss of the daemon; under the channel's lock */
 	bool is_removal_open;	  /* and it has not acknowledged that yet; under the same lock */
@@ -177,6 +178,13 @@ int rnic_cma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **i
 int rnic_cma_adopt_request(struct rnic_cma_id *listener, struct rnic_cma_channel *channel,
 			   struct rnic_cma_device *device, const struct rnic_cm_event *event,
 			   struct rnic_cma_id **id);
+
+/*
+ * For an identifier that does not belong to the program: a peer that ends the connection does not
+ * wait for rdma_disconnect(), and the queue pair goes to ERR with the event. The same for
+ * identifiers of its requests.
+ */
+void rnic_cma_close_at_once(struct rdma_cm_id *id);
 
 /*
  * Takes over the native identifier's place (addresses, path, device), as the daemon or an event

@@ -2,6 +2,8 @@
 /* Streams as a kind of rsocket: ending their connections, and the descriptors for their poll(). */
 #include "lib/dropin/rsockets/rsocket_stream.h"
 
+#include "lib/dropin/rdmacm/rdma_objects.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -305,6 +307,7 @@ int rnic_rsocket_create_stream(int domain, struct rnic_rsocket **created)
 		rnic_rsocket_stream_destroy(rs);
 		return error;
 	}
+	rnic_cma_close_at_once(stream->id);
 	*created = rs;
 	return 0;
 }

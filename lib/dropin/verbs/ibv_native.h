@@ -43,6 +43,7 @@ struct ibv_qp_attr;
 	X(cm_destroy_channel)                                                                      \
 	X(cm_destroy_id)                                                                           \
 	X(cm_disconnect)                                                                           \
+	X(cm_end_by_call)                                                                          \
 	X(cm_end_id)                                                                               \
 	X(cm_establish)                                                                            \
 	X(cm_get_event)                                                                            \

@@ -22,6 +22,8 @@
 #define LATE_USEC	 2000 /* between a look at the channel and the call */
 #define ANNOUNCED_EVENTS 20
 #define PATIENCE_MS	 10000
+#define SILENCE_MS	 300
+#define TIMEWAIT_MS	 512
 
 /* Until the server has the request, and a queue pair for it. */
 static void ask(struct cm_ends *ends, uint8_t initiator_depth)
@@ -51,8 +53,9 @@ static int answer(struct cm_ends *ends, uint8_t responder_resources)
 static void part(struct cm_ends *ends)
 {
 	assert_int_equal(rdma_disconnect(ends->client), 0);
-	cm_ends_take_event(ends->client_events, RDMA_CM_EVENT_DISCONNECTED);
 	cm_ends_take_event(ends->server_events, RDMA_CM_EVENT_DISCONNECTED);
+	assert_int_equal(rdma_disconnect(ends->server), 0);
+	cm_ends_take_event(ends->client_events, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /* READs `READ_COUNT` times at once what the other end has. */
@@ -209,6 +212,100 @@ static void test_channel_ends_with_identifiers(void **state)
 	cm_ends_destroy(&ends);
 }
 
+static enum ibv_qp_state state_of(const struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr initial;
+	struct ibv_qp_attr attributes;
+
+	assert_int_equal(ibv_query_qp(id->qp, &attributes, IBV_QP_STATE, &initial), 0);
+	return attributes.qp_state;
+}
+
+static bool is_told_within(const struct rdma_event_channel *events, int milliseconds)
+{
+	struct pollfd ready = {.fd = events->fd, .events = POLLIN};
+
+	return poll(&ready, 1, milliseconds) == 1;
+}
+
+/* A connection whose client has disconnected, which the server knows. */
+static void leave(struct cm_ends *ends)
+{
+	cm_ends_create(ends);
+	ask(ends, 1);
+	assert_int_equal(answer(ends, 1), 0);
+	cm_ends_expect_standing(ends);
+	assert_int_equal(rdma_disconnect(ends->client), 0);
+	assert_int_equal(state_of(ends->client), IBV_QPS_ERR);
+	cm_ends_take_event(ends->server_events, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/*
+ * Who disconnects waits for the peer's call, which also ends the peer's queue pair. Then both wait
+ * half a second, and the client's port is free meanwhile.
+ */
+static void test_peer_answers_disconnect(void **state)
+{
+	struct rdma_cm_id *next;
+	struct sockaddr_in port;
+	struct cm_ends ends;
+
+	(void)state;
+	leave(&ends);
+	assert_false(is_told_within(ends.client_events, SILENCE_MS));
+	assert_int_equal(state_of(ends.server), IBV_QPS_RTS);
+	assert_int_equal(rdma_disconnect(ends.server), 0);
+	assert_int_equal(state_of(ends.server), IBV_QPS_ERR);
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
+	assert_false(is_told_within(ends.client_events, TIMEWAIT_MS * 7 / 10));
+	assert_true(is_told_within(ends.client_events, TIMEWAIT_MS * 6 / 10));
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	cm_ends_take_event(ends.server_events, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	cm_ends_destroy(&ends);
+
+	leave(&ends);
+	assert_int_equal(rdma_disconnect(ends.server), 0);
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
+	port = *(struct sockaddr_in *)rdma_get_local_addr(ends.client);
+	cm_ends_destroy_id(ends.client);
+	ends.client = NULL;
+	assert_int_equal(rdma_create_id(ends.client_events, &next, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_bind_addr(next, (struct sockaddr *)&port), 0);
+	assert_int_equal(rdma_destroy_id(next), 0);
+	cm_ends_destroy(&ends);
+}
+
+/* The end of the peer's identifier is an answer too. */
+static void test_peer_is_destroyed(void **state)
+{
+	struct cm_ends ends;
+
+	(void)state;
+	leave(&ends);
+	assert_false(is_told_within(ends.client_events, SILENCE_MS));
+	cm_ends_destroy_id(ends.server);
+	ends.server = NULL;
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
+	cm_ends_destroy(&ends);
+}
+
+/* Both disconnect at the same time: each is told once. */
+static void test_both_disconnect(void **state)
+{
+	struct cm_ends ends;
+
+	(void)state;
+	cm_ends_create(&ends);
+	ask(&ends, 1);
+	assert_int_equal(answer(&ends, 1), 0);
+	cm_ends_expect_standing(&ends);
+	assert_int_equal(rdma_disconnect(ends.client), 0);
+	assert_int_equal(rdma_disconnect(ends.server), 0);
+	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
+	cm_ends_take_event(ends.server_events, RDMA_CM_EVENT_DISCONNECTED);
+	cm_ends_destroy(&ends);
+}
+
 /* As rping of rdma-core 65 takes events: polls, and then comes for what it saw. */
 struct poller {
 	struct rdma_event_channel *events;
@@ -300,6 +397,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_events_migrate, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_listener_ends_with_requests, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_channel_ends_with_identifiers, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_peer_answers_disconnect, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_peer_is_destroyed, cm_ends_set_limit),
+		cmocka_unit_test_setup(test_both_disconnect, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_announced_event_is_taken, cm_ends_set_limit),
 		cmocka_unit_test_setup(test_taken_back_event_is_answered, cm_ends_set_limit),
 	};

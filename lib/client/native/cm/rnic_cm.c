@@ -354,6 +354,11 @@ int rnic_cm_resolve_route(struct rnic_cm_id *id, uint32_t timeout_ms)
 
 /* ---- connections ---- */
 
+void rnic_cm_end_by_call(struct rnic_cm_id *id)
+{
+	id->ends_by_call = true;
+}
+
 int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog, struct rnic_cm_endpoints *endpoints)
 {
 	RNIC_REFUSE_NULL(id);
@@ -365,7 +370,11 @@ int rnic_cm_listen(struct rnic_cm_id *id, uint32_t backlog, struct rnic_cm_endpo
 int rnic_cm_connect(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
 {
 	RNIC_REFUSE_NULL(id, parameters);
-	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
+	const struct rnic_ctl_cm_connect wanted = {
+		.id = id->handle,
+		.ends_by_call = id->ends_by_call,
+		.parameters = *parameters,
+	};
 
 	cm_note_options(id, false);
 	return request(id, RNIC_CTL_CM_CONNECT, &wanted, sizeof(wanted));
@@ -380,7 +389,11 @@ int rnic_cm_establish(struct rnic_cm_id *id)
 int rnic_cm_accept(struct rnic_cm_id *id, const struct rnic_cm_parameters *parameters)
 {
 	RNIC_REFUSE_NULL(id, parameters);
-	const struct rnic_ctl_cm_connect wanted = {.id = id->handle, .parameters = *parameters};
+	const struct rnic_ctl_cm_connect wanted = {
+		.id = id->handle,
+		.ends_by_call = id->ends_by_call,
+		.parameters = *parameters,
+	};
 
 	return request(id, RNIC_CTL_CM_ACCEPT, &wanted, sizeof(wanted));
 }

@@ -39,7 +39,8 @@ struct rnic_cm_id {
 	struct rnic_cm_channel *channel; /* where it reports */
 	struct rnic_handle handle;
 	void *user;
-	bool has_ended; /* at the daemon; its memory stays for the events that came before */
+	bool ends_by_call; /* see rnic_cm_end_by_call() */
+	bool has_ended;	   /* at the daemon; its memory stays for the events that came before */
 	struct rnic_event_count events;
 	/* Under objects_lock. */
 	uint32_t moves;			      /* to another channel */

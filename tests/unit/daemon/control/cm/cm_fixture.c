@@ -335,11 +335,25 @@ static void respond(struct cm_fixture *fixture, struct cm_connection *connection
 	fixture_expect_event(fixture, CM_EVENT_CONNECT_RESPONSE);
 }
 
+void fixture_end_by_call(struct cm_fixture *fixture, struct cm_connection *connection)
+{
+	struct rnic_cm_message dreq = fixture_about(RNIC_CM_DREQ, connection->comm_id);
+
+	connection->ends_by_call = true;
+	fixture_push(fixture, &dreq);
+	fixture_expect_event(fixture, CM_EVENT_DISCONNECTED);
+	fixture_expect_silence(fixture);
+}
+
 static void part(struct cm_fixture *fixture, struct cm_connection *connection,
 		 enum connection_state state)
 {
 	struct rnic_cm_message drep = fixture_about(RNIC_CM_DREP, connection->comm_id);
 
+	if (state == STATE_DREQ_RECEIVED) {
+		fixture_end_by_call(fixture, connection);
+		return;
+	}
 	assert_int_equal(cm_disconnect(connection, fixture->now_ns), 0);
 	fixture_pull(fixture, RNIC_CM_DREQ);
 	if (state == STATE_DREQ_SENT)

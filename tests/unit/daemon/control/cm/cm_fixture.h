@@ -25,7 +25,7 @@
 
 /* The time of one try: CM_DEFAULT_RESPONSE_TIMEOUT and CM_DEFAULT_PACKET_LIFETIME together. */
 #define FIXTURE_TRY_NS	    ((UINT64_C(4096) << 17) + (UINT64_C(4096) << 15))
-#define FIXTURE_TIMEWAIT_NS (UINT64_C(4096) << 15)
+#define FIXTURE_TIMEWAIT_NS (512 * MS) /* of both defaults: Linux's and ours */
 
 struct fixture_event {
 	struct cm_event event; /* without `private_data` */
@@ -82,6 +82,12 @@ struct rnic_cm_message fixture_about(enum rnic_cm_kind kind, uint32_t comm_id);
 
 /* Valid parameters. */
 struct cm_connect fixture_connect_parameters(const struct cm_fixture *fixture);
+
+/*
+ * The peer of an established connection disconnects, and its holder has to answer by a call: the
+ * holder hears of it, and the peer of nothing.
+ */
+void fixture_end_by_call(struct cm_fixture *fixture, struct cm_connection *connection);
 
 /* A connection in that state, with all earlier messages and events taken. */
 struct cm_connection *fixture_reach(struct cm_fixture *fixture, enum connection_state state,

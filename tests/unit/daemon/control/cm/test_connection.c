@@ -259,13 +259,108 @@ static void test_nobody_answers_a_dreq(void **state)
 	struct cm_connection *connection = fixture_reach(fixture, STATE_DREQ_SENT, true);
 
 	expect_tries(fixture, RNIC_CM_DREQ, 3);
-	fixture_expect_event(fixture, CM_EVENT_DISCONNECTED);
+	assert_int_equal(fixture_expect_event(fixture, CM_EVENT_DISCONNECTED)->event.status,
+			 -ETIMEDOUT);
 	fixture_expect_silence(fixture);
 	fixture_wait(fixture, FIXTURE_TIMEWAIT_NS - 1);
 	fixture_expect_no_event(fixture);
 	fixture_wait(fixture, CONNECTION_TOGETHER_NS);
 	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
 	cm_destroy(connection, fixture->now_ns);
+}
+
+/*
+ * A holder that ends by call: the peer waits until the holder disconnects or is gone, however often
+ * the peer repeats its farewell.
+ */
+static void test_end_by_call(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *connection = fixture_reach(fixture, STATE_ESTABLISHED, false);
+	struct rnic_cm_message dreq = fixture_about(RNIC_CM_DREQ, connection->comm_id);
+
+	fixture_end_by_call(fixture, connection);
+	assert_int_equal(connection->state, STATE_DREQ_RECEIVED);
+	fixture_push(fixture, &dreq);
+	fixture_wait(fixture, 100000 * MS);
+	fixture_expect_silence(fixture);
+	assert_int_equal(cm_disconnect(connection, fixture->now_ns), 0);
+	assert_true(fixture_pull(fixture, RNIC_CM_DREP).transaction_id == dreq.transaction_id);
+	/* The DREP was lost. */
+	fixture_push(fixture, &dreq);
+	fixture_pull(fixture, RNIC_CM_DREP);
+	fixture_wait(fixture, FIXTURE_TIMEWAIT_NS + CONNECTION_TOGETHER_NS);
+	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
+	assert_int_equal(cm_disconnect(connection, fixture->now_ns), 0);
+	cm_destroy(connection, fixture->now_ns);
+}
+
+/* Both ends disconnect at the same time: each hears of the end by the other's DREQ. */
+static void test_end_by_call_crosses(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *connection = fixture_reach(fixture, STATE_DREQ_SENT, true);
+	struct rnic_cm_message drep = fixture_about(RNIC_CM_DREP, connection->comm_id);
+
+	fixture_end_by_call(fixture, connection);
+	fixture_wait(fixture, 100 * FIXTURE_TRY_NS);
+	fixture_expect_silence(fixture);
+	fixture_push(fixture, &drep);
+	assert_int_equal(connection->state, STATE_TIMEWAIT);
+	fixture_wait(fixture, FIXTURE_TIMEWAIT_NS + CONNECTION_TOGETHER_NS);
+	fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
+	cm_destroy(connection, fixture->now_ns);
+}
+
+/* The peer leaves before its RTU came, or before our holder has confirmed. */
+static void test_early_end_by_call(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *passive = fixture_reach(fixture, STATE_REP_SENT, false);
+	struct rnic_cm_message dreq = fixture_about(RNIC_CM_DREQ, passive->comm_id);
+	struct cm_connection *active;
+
+	passive->ends_by_call = true;
+	fixture_push(fixture, &dreq);
+	fixture_expect_event(fixture, CM_EVENT_ESTABLISHED);
+	fixture_expect_event(fixture, CM_EVENT_DISCONNECTED);
+	fixture_expect_silence(fixture);
+	cm_destroy(passive, fixture->now_ns);
+	fixture_pull(fixture, RNIC_CM_DREP);
+	active = fixture_reach(fixture, STATE_REP_RECEIVED, true);
+	active->ends_by_call = true;
+	dreq = fixture_about(RNIC_CM_DREQ, active->comm_id);
+	fixture_push(fixture, &dreq);
+	fixture_expect_event(fixture, CM_EVENT_DISCONNECTED);
+	fixture_pull(fixture, RNIC_CM_DREP);
+	cm_destroy(active, fixture->now_ns);
+}
+
+/* Timewait by the code of the ACK timeout, as Linux has it, within bounds. */
+static void test_timewait(void **state)
+{
+	static const struct {
+		uint8_t code;
+		uint64_t duration_ms;
+	} cases[] = {
+		{0, 1},	   {8, 1},    {9, 2},	  {14, 64},    {15, 512},
+		{16, 256}, {17, 512}, {19, 2048}, {24, 65536}, {31, 65536},
+	};
+	struct cm_fixture *fixture = *state;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct cm_connection *connection = fixture_reach(fixture, STATE_ESTABLISHED, true);
+
+		connection->ack_timeout = cases[i].code;
+		fixture_end_by_call(fixture, connection);
+		assert_int_equal(cm_disconnect(connection, fixture->now_ns), 0);
+		fixture_pull(fixture, RNIC_CM_DREP);
+		fixture_wait(fixture, cases[i].duration_ms * MS - 1);
+		fixture_expect_no_event(fixture);
+		fixture_wait(fixture, CONNECTION_TOGETHER_NS);
+		fixture_expect_event(fixture, CM_EVENT_TIMEWAIT_EXIT);
+		cm_destroy(connection, fixture->now_ns);
+	}
 }
 
 /* Each end by itself would cost the daemon a timer and a wake-up. */
@@ -584,6 +679,10 @@ int main(void)
 		CONNECTION_TEST(test_nobody_answers_a_req),
 		CONNECTION_TEST(test_nobody_answers_a_rep),
 		CONNECTION_TEST(test_nobody_answers_a_dreq),
+		CONNECTION_TEST(test_end_by_call),
+		CONNECTION_TEST(test_end_by_call_crosses),
+		CONNECTION_TEST(test_early_end_by_call),
+		CONNECTION_TEST(test_timewait),
 		CONNECTION_TEST(test_many_timewaits_end_together),
 		CONNECTION_TEST(test_mra),
 		CONNECTION_TEST(test_hostile_timeouts),

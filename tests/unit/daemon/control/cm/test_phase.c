@@ -24,6 +24,8 @@ static void test_states(void **state)
 	expect_phase(STATE_ESTABLISHED, true, CM_PHASE_CONNECTED);
 	expect_phase(STATE_ESTABLISHED, false, CM_PHASE_CONNECTED);
 	expect_phase(STATE_DREQ_SENT, true, CM_PHASE_CONNECTED);
+	expect_phase(STATE_DREQ_RECEIVED, true, CM_PHASE_CLOSED);
+	expect_phase(STATE_DREQ_RECEIVED, false, CM_PHASE_CLOSED);
 	expect_phase(STATE_TIMEWAIT, true, CM_PHASE_CLOSED);
 	expect_phase(STATE_TIMEWAIT, false, CM_PHASE_CLOSED);
 	expect_phase(STATE_REJECTED, true, CM_PHASE_CLOSED);
