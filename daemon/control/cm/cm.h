@@ -183,7 +183,6 @@ struct cm_config {
 	 * long. 0: requests do not wait.
 	 */
 	uint64_t listener_wait_ns;
-	uint8_t path_mtu; /* see cm_set_path_mtu() */
 	enum rnic_peer_ports peer_ports;
 };
 
@@ -195,12 +194,6 @@ struct cm *cm_create(const struct cm_config *config);
  * further message to peers of connections that were still ending.
  */
 void cm_free(struct cm *cm);
-
-/*
- * The largest path MTU (1..5) that this host can receive. The manager refuses requests for a larger
- * MTU and names this one (IBTA 1.4, 12.6.7.2). 0: any MTU.
- */
-void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu);
 
 /* --- the wire ------------------------------------------------------------------------------- */
 

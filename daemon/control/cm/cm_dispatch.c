@@ -61,11 +61,6 @@ void cm_free(struct cm *cm)
 	free(cm);
 }
 
-void cm_set_path_mtu(struct cm *cm, uint8_t path_mtu)
-{
-	cm->config.path_mtu = path_mtu;
-}
-
 /* --- received messages ------------------------------------------------------------------------ */
 
 /* The connection identifiers in a message. */

@@ -18,11 +18,6 @@ struct target {
 	struct cm_binding *binding;
 };
 
-static uint8_t max_mtu(const struct cm *cm)
-{
-	return cm->config.path_mtu == 0 ? MTU_CODE_MAX : cm->config.path_mtu;
-}
-
 /*
  * Answers a REQ or REP with a REJ (IBTA 1.4, 12.6.7). A refused REQ has no connection here, so our
  * identifier is 0.
@@ -43,10 +38,10 @@ static void refuse(const struct request_origin *origin, const struct rnic_cm_mes
 		.message = is_req ? RNIC_CM_ABOUT_REQ : RNIC_CM_ABOUT_REP,
 		.reason = reason,
 	};
-	/* For an MTU: the largest that we accept (IBTA 1.4, table 109). */
+	/* For an MTU: the largest that there is (IBTA 1.4, table 109). */
 	if (reason == RNIC_CM_REJECT_INVALID_MTU) {
 		answer->rej.info_bytes = 1;
-		answer->rej.info[0] = (uint8_t)(max_mtu(origin->cm) << 4);
+		answer->rej.info[0] = MTU_CODE_MAX << 4;
 	}
 }
 
@@ -139,7 +134,12 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 		return RNIC_CM_REJECT_INVALID_TRANSPORT;
 	if (!are_gids_those_of_packet(origin, req))
 		return RNIC_CM_REJECT_INVALID_GID;
-	if (req->path_mtu < 1 || req->path_mtu > max_mtu(origin->cm))
+	/*
+	 * Any path MTU that exists is accepted, also one beyond our interface's, as by Linux:
+	 * neither cm_req_handler() of cm.c nor cma_ib_req_handler() of cma.c looks at it (6.12).
+	 * What does not fit the way is lost, and the QP's retries end.
+	 */
+	if (req->path_mtu < 1 || req->path_mtu > MTU_CODE_MAX)
 		return RNIC_CM_REJECT_INVALID_MTU;
 	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the old connection of its QP. */
 	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);

@@ -160,7 +160,6 @@ static int control_open_cm(struct control_plane *control, const struct control_c
 		.max_connections = LIMIT_CM_CONNECTIONS,
 		.max_bindings = LIMIT_CM_BINDINGS,
 		.listener_wait_ns = CM_DEFAULT_LISTENER_WAIT_NS,
-		.path_mtu = (uint8_t)control->facts.port.active_mtu,
 		.peer_ports = settings->peer_ports,
 	};
 
@@ -169,7 +168,6 @@ static int control_open_cm(struct control_plane *control, const struct control_c
 		snprintf(reason, CONTROL_REASON_BYTES, "no memory for connections");
 		return -ENOMEM;
 	}
-	control->network.cm = control->cm;
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/network/device_network.h"
 
-#include "daemon/control/cm/cm.h"
 #include "daemon/control/network/addressing.h"
 #include "daemon/control/view/device_view.h"
 #include "daemon/shared/base/log.h"
@@ -172,8 +171,6 @@ void device_network_fill_facts(struct device_network *network)
 	facts->port.own_gid_index = (uint8_t)gid_table_own(&network->gids);
 	facts->port.state = network->watch.state.is_running ? RNIC_PORT_ACTIVE : RNIC_PORT_DOWN;
 	facts->port.active_mtu = network_mtu_code(network_path_mtu(network));
-	if (network->cm != NULL)
-		cm_set_path_mtu(network->cm, (uint8_t)facts->port.active_mtu);
 }
 
 static int network_set_gid(struct device_network *network, uint32_t index,

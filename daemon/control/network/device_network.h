@@ -16,7 +16,6 @@
 #include "daemon/control/network/netdev_watch.h"
 
 struct addressing;
-struct cm;
 struct device_facts;
 struct device_view;
 
@@ -36,13 +35,14 @@ struct network_user {
 	void *context;
 };
 
-/* The owner sets `addressing`, `facts` and `view` before device_network_open(), and `user` and
- * `cm` before device_network_begin(). */
+/*
+ * The owner sets `addressing`, `facts` and `view` before device_network_open(), and `user` before
+ * device_network_begin().
+ */
 struct device_network {
 	const struct addressing *addressing; /* that names the interface */
 	struct device_facts *facts;	     /* for clients */
 	struct network_user user;
-	struct cm *cm;
 	struct device_view *view;
 	struct netdev_watch watch;
 	struct neighbour_queries neighbours; /* for the connection manager's clients */

@@ -248,8 +248,9 @@ discharge:
 }
 
 /*
- * Checks the attributes that the engine cannot check: the path MTU against the interface, and the
- * GID index.
+ * Checks the attribute that the engine cannot check. The path MTU may be larger than the
+ * interface's, as with rdma_rxe (rxe_qp_chk_attr(), rxe_qp.c of Linux 6.12): the packets that do
+ * not fit are lost.
  */
 static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modify_qp *request)
 {
@@ -257,9 +258,6 @@ static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modi
 	const struct rnic_qp_attributes *attributes = &request->attributes;
 	const uint32_t mask = request->mask | request->rts_mask;
 
-	if ((mask & RNIC_QP_ATTR_PATH_MTU) != 0 && attributes->path_mtu > facts->port.active_mtu)
-		return ctl_refuse(call, -EINVAL, "path MTU %d does not fit the interface, %d does",
-				  128 << attributes->path_mtu % 8, 128 << facts->port.active_mtu);
 	if ((mask & RNIC_QP_ATTR_AV) != 0 &&
 	    !device_facts_has_gid(facts, attributes->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",

@@ -142,28 +142,38 @@ static void test_refusals(void **state)
 	expect_refusal(spoil_mtu, true, RNIC_CM_REJECT_INVALID_MTU);
 }
 
-/* The side with the smaller MTU names that MTU and accepts a request for it. */
-static void test_smaller_mtu(void **state)
+/* Every path MTU that exists is accepted, and becomes that of the queue pair. */
+static void test_path_mtus(void **state)
 {
 	struct rnic_cm_message req, rej;
+	struct cm_connection_info info;
 	struct cm_binding *binding;
 	struct cm_fixture fixture;
 
 	(void)state;
-	fixture_init(&fixture, 4);
+	fixture_init(&fixture, 8);
 	binding = fixture_listen(&fixture, 0);
-	cm_set_path_mtu(fixture.cm, 3);
 	req = fixture_req(&fixture);
-	req.req.path_mtu = 4;
-	fixture_push(&fixture, &req);
-	rej = fixture_pull(&fixture, RNIC_CM_REJ);
-	assert_int_equal(rej.rej.reason, RNIC_CM_REJECT_INVALID_MTU);
-	assert_int_equal(rej.rej.info_bytes, 1);
-	assert_int_equal(rej.rej.info[0], 3 << 4);
-	req.req.path_mtu = 3;
-	fixture_push(&fixture, &req);
-	cm_destroy(fixture_expect_event(&fixture, CM_EVENT_CONNECT_REQUEST)->event.connection,
-		   fixture.now_ns);
+	for (uint8_t path_mtu = 0; path_mtu <= 6; path_mtu++) {
+		struct cm_connection *connection;
+
+		req.req.local_comm_id = FIXTURE_PEER_COMM_ID + path_mtu;
+		req.req.path_mtu = path_mtu;
+		fixture_push(&fixture, &req);
+		if (path_mtu == 0 || path_mtu == 6) {
+			rej = fixture_pull(&fixture, RNIC_CM_REJ);
+			assert_int_equal(rej.rej.reason, RNIC_CM_REJECT_INVALID_MTU);
+			assert_int_equal(rej.rej.info_bytes, 1);
+			assert_int_equal(rej.rej.info[0], 5 << 4);
+			continue;
+		}
+		connection =
+			fixture_expect_event(&fixture, CM_EVENT_CONNECT_REQUEST)->event.connection;
+		cm_describe(connection, &info);
+		assert_int_equal(info.path.mtu, path_mtu);
+		cm_destroy(connection, fixture.now_ns);
+		fixture_pull(&fixture, RNIC_CM_REJ);
+	}
 	cm_unbind(fixture.cm, binding);
 	fixture_fini(&fixture);
 }
@@ -358,7 +368,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_request_without_identifier),
 		cmocka_unit_test(test_refusals_leave_room),
-		cmocka_unit_test(test_smaller_mtu),
+		cmocka_unit_test(test_path_mtus),
 		cmocka_unit_test(test_stale_connection),
 		cmocka_unit_test(test_stale_response),
 		cmocka_unit_test(test_backlog),

@@ -283,14 +283,25 @@ static void test_second_step_refused(void **state)
 	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_RTR);
 }
 
+/* As with rdma_rxe, the interface may be narrower than the path MTU. */
+static void test_path_mtu_beyond_the_interface(void **state)
+{
+	struct fixture *f = *state;
+
+	f->family.facts.port.active_mtu = 2;
+	assert_int_equal(connect_qp(f, TO_RTR, TO_RTS), 0);
+	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_RTS);
+	assert_int_equal(f->qp->qp->path_mtu_bytes, 1024);
+}
+
 /* The path of either step is held against what the engine cannot know. */
 static void test_path_is_checked(void **state)
 {
 	struct fixture *f = *state;
 
-	f->family.facts.port.active_mtu = 2;
+	f->family.facts.gids.count = 0;
 	assert_int_equal(connect_qp(f, TO_RTR, TO_RTS), -EINVAL);
-	assert_non_null(strstr(f->call.reason, "path MTU 1024 does not fit"));
+	assert_non_null(strstr(f->call.reason, "there is no GID with index"));
 	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_INIT);
 }
 
@@ -372,6 +383,7 @@ int main(void)
 		TEST(test_first_step_refused),
 		TEST(test_second_step_refused),
 		TEST(test_path_is_checked),
+		TEST(test_path_mtu_beyond_the_interface),
 		TEST(test_sends_of_sqe_are_flushed),
 		TEST(test_more_sends_than_the_engine_takes_are_flushed),
 	};
