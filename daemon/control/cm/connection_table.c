@@ -58,26 +58,26 @@
 #define ROW(event, ...) [EVENT_##event] = {__VA_ARGS__}
 
 static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] = {
-	/* in state:    req     rep     req     rep     estab-  dreq    dreq    time-   re-     ended
-	 *              sent    rcvd    rcvd    sent    lished  sent    rcvd    wait    jected */
-	ROW(REQ,        UNEXP,  UNEXP,  MRA,    REP,    AGAIN,  AGAIN,  AGAIN,  LATE,   REJ,    NEVER),
-	ROW(MRA,        EXTEND, UNEXP,  UNEXP,  EXTEND, UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(REP,        RESP,   MRA,    UNEXP,  UNEXP,  RTU,    RTU,    AGAIN,  LATE,   REJ,    NEVER),
-	ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  AGAIN,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
-	ROW(DREQ,       TAKEN,  DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, AGAIN,  DREP,   LATE,   NEVER),
-	ROW(DREP,       UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  DREP_R, CROSS,  AGAIN,  UNEXP,  NEVER),
-	ROW(SIDR_REQ,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(SIDR_REP,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(LAP,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  APR,    UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(APR,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-	ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, TELL,   RE_DRQ, NEVER,  EXIT,   END,    NEVER),
-	ROW(ACCEPT,     NOT,    NOT,    ACCEPT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
-	ROW(REJECT,     NOT,    REJECT, REJECT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
-	ROW(ESTABLISH,  NOT,    ESTAB,  NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
-	ROW(TRAFFIC,    NONE,   NONE,   NONE,   NOTE,   NONE,   NONE,   NONE,   NONE,   NONE,   NONE),
-	ROW(DISCONNECT, NOT,    NOT,    NOT,    NOT,    DREQ,   NONE,   ANSWER, NONE,   NOT,    WAS_UP),
-	ROW(DESTROY,    GIVEUP, DECLIN, DECLIN, UNDO,   DREQ,   LEAVE,  ANSWER, LEAVE,  LEAVE,  FREE),
+    /* in state:    req     rep     req     rep     estab-  dreq    dreq    time-   re-     ended
+     *              sent    rcvd    rcvd    sent    lished  sent    rcvd    wait    jected */
+    ROW(REQ,        UNEXP,  UNEXP,  MRA,    REP,    AGAIN,  AGAIN,  AGAIN,  LATE,   REJ,    NEVER),
+    ROW(MRA,        EXTEND, UNEXP,  UNEXP,  EXTEND, UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(REP,        RESP,   MRA,    UNEXP,  UNEXP,  RTU,    RTU,    AGAIN,  LATE,   REJ,    NEVER),
+    ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  AGAIN,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
+    ROW(DREQ,       TAKEN,  DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, AGAIN,  DREP,   LATE,   NEVER),
+    ROW(DREP,       UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  DREP_R, CROSS,  AGAIN,  UNEXP,  NEVER),
+    ROW(SIDR_REQ,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(SIDR_REP,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(LAP,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  APR,    UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(APR,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
+    ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, TELL,   RE_DRQ, NEVER,  EXIT,   END,    NEVER),
+    ROW(ACCEPT,     NOT,    NOT,    ACCEPT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+    ROW(REJECT,     NOT,    REJECT, REJECT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+    ROW(ESTABLISH,  NOT,    ESTAB,  NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
+    ROW(TRAFFIC,    NONE,   NONE,   NONE,   NOTE,   NONE,   NONE,   NONE,   NONE,   NONE,   NONE),
+    ROW(DISCONNECT, NOT,    NOT,    NOT,    NOT,    DREQ,   NONE,   ANSWER, NONE,   NOT,    WAS_UP),
+    ROW(DESTROY,    GIVEUP, DECLIN, DECLIN, UNDO,   DREQ,   LEAVE,  ANSWER, LEAVE,  LEAVE,  FREE),
 };
 
 static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR_SENT] = {

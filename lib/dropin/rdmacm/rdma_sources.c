@@ -185,7 +185,7 @@ bool rnic_cma_source_leave(struct rnic_cma_channel *channel, struct rnic_cma_sou
 }
 
 /* As a native channel of one device: it waits for no event that was announced and taken back. */
-static bool may_wait(struct rnic_cma_channel *channel)
+static bool may_sleep(struct rnic_cma_channel *channel)
 {
 	bool took_back = false;
 
@@ -206,7 +206,7 @@ static int await_sources(struct rnic_cma_channel *channel)
 {
 	struct pollfd event = {.fd = channel->public.fd, .events = POLLIN};
 
-	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0 || !may_wait(channel))
+	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0 || !may_sleep(channel))
 		return -EAGAIN;
 	if (rnic_native.wait_awake(&event, 1) > 0)
 		return 0;

@@ -19,7 +19,7 @@
 #define READ_COUNT CM_ENDS_DEPTH
 #define READ_BYTES 65536
 
-#define LATE_USEC	 2000 /* between a look at the channel and the call */
+#define LATE_MS		 2 /* between a look at the channel and the call */
 #define ANNOUNCED_EVENTS 20
 #define PATIENCE_MS	 10000
 #define SILENCE_MS	 300
@@ -309,7 +309,7 @@ static void test_both_disconnect(void **state)
 /* As rping of rdma-core 65 takes events: polls, and then comes for what it saw. */
 struct poller {
 	struct rdma_event_channel *events;
-	int taken;
+	atomic_int taken;
 	int last_error;
 	atomic_bool has_ended;
 };
@@ -324,7 +324,7 @@ static void *poll_and_take(void *context)
 
 		if (poll(&ready, 1, 1) != 1)
 			continue;
-		usleep(LATE_USEC);
+		poll(NULL, 0, LATE_MS);
 		if (rdma_get_cm_event(poller->events, &event) != 0) {
 			poller->last_error = errno;
 			continue;
@@ -353,9 +353,9 @@ static void test_announced_event_is_taken(void **state)
 		cm_ends_begin(&ends);
 		cm_ends_begin_resolving(&ends);
 		/* The first event shows which thread takes events. */
-		if (i == 0)
-			usleep(100 * LATE_USEC);
-		else
+		while (i == 0 && atomic_load(&poller.taken) == 0)
+			poll(NULL, 0, 1);
+		if (i > 0)
 			assert_true(poll(&ready, 1, PATIENCE_MS) == 1);
 		cm_ends_destroy_id(ends.client);
 		cm_ends_destroy_id(ends.listener);

@@ -10,8 +10,12 @@ neighbours() {
 	rnic 1 timeout 30 "$BUILD/tests/cm_neighbours" "$@"
 }
 
+neighbour_is_asked() {
+	on 1 ip neighbour show 10.77.0.98 | grep -q INCOMPLETE
+}
+
 appear_late() {
-	sleep 0.3 # of the two seconds that the client waits
+	wait_for 5 neighbour_is_asked
 	on 0 ip address add 10.77.0.98/24 dev veth0
 }
 

@@ -113,9 +113,9 @@ static void cm_go_on(struct rnic_cm_channel *channel, int cancellation)
 
 /* ---- events that were announced, and are taken back ---- */
 
-#define LET_TAKE_NS	UINT64_C(50000000) /* longer than a time slice of a busy machine */
-#define LET_TAKE_SHARE	8		   /* at most 1 part of the time in so many is in vain */
-#define LET_TAKE_NAP_NS 200000
+#define LET_TAKE_NS	 UINT64_C(50000000) /* longer than a time slice of a busy machine */
+#define LET_TAKE_SHARE	 8		    /* at most 1 part of the time in so many is in vain */
+#define LET_TAKE_STEP_NS 200000
 
 /* Whether another thread takes the channel's events, and has not ended. */
 static bool has_taker(const struct rnic_cm_id *id, uint64_t now_ns)
@@ -154,7 +154,7 @@ static void waive(struct rnic_cm_id *id, uint64_t now_ns)
 
 void rnic_cm_let_take(struct rnic_cm_id *id)
 {
-	const struct timespec nap = {.tv_nsec = LET_TAKE_NAP_NS};
+	const struct timespec step = {.tv_nsec = LET_TAKE_STEP_NS};
 	const uint64_t began_ns = clock_now_ns();
 	uint64_t now_ns = began_ns;
 
@@ -165,7 +165,7 @@ void rnic_cm_let_take(struct rnic_cm_id *id)
 			waive(id, now_ns);
 			return;
 		}
-		nanosleep(&nap, NULL);
+		nanosleep(&step, NULL);
 		now_ns = clock_now_ns();
 	}
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -493,12 +494,12 @@ static void test_a_program_that_waits_goes_on(void **state)
 	assert_true(yields > 1);
 }
 
-#define LATE_NS	 5000000
-#define NEVER_NS 400000000
+#define LATE_MS	 5
+#define NEVER_MS 400
 
 struct poller {
 	struct bench *bench;
-	long late_ns; /* between the look and the call */
+	int late_ms; /* between the look and the call */
 	uint32_t taken;
 	sem_t ready;
 };
@@ -507,12 +508,11 @@ struct poller {
 static void *poll_and_take(void *context)
 {
 	struct poller *poller = context;
-	const struct timespec late = {.tv_nsec = poller->late_ns};
 	struct rnic_cm_event event;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		if (i == 1)
-			nanosleep(&late, NULL);
+			poll(NULL, 0, poller->late_ms);
 		if (rnic_cm_get_event(&poller->bench->channel, &event) != 0)
 			break;
 		poller->taken++;
@@ -523,9 +523,9 @@ static void *poll_and_take(void *context)
 }
 
 /* Returns how many events the other thread took. */
-static uint32_t poll_meanwhile(struct bench *bench, long late_ns)
+static uint32_t poll_meanwhile(struct bench *bench, int late_ms)
 {
-	struct poller poller = {.bench = bench, .late_ns = late_ns};
+	struct poller poller = {.bench = bench, .late_ms = late_ms};
 	pthread_t thread;
 
 	set_limit(bench);
@@ -542,7 +542,7 @@ static uint32_t poll_meanwhile(struct bench *bench, long late_ns)
 
 static void test_another_thread_takes_first(void **state)
 {
-	assert_int_equal(poll_meanwhile(*state, LATE_NS), 2);
+	assert_int_equal(poll_meanwhile(*state, LATE_MS), 2);
 }
 
 /* One that does not come is not waited for, and not waited for again soon. */
@@ -550,7 +550,7 @@ static void test_a_late_thread_is_answered(void **state)
 {
 	struct bench *bench = *state;
 
-	assert_int_equal(poll_meanwhile(bench, NEVER_NS), 1);
+	assert_int_equal(poll_meanwhile(bench, NEVER_MS), 1);
 	assert_true(bench->channel.waives_until_ns != 0);
 }
 
