@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_links.py FOLDER COMPILER: a program links where LD_LIBRARY_PATH has the libraries in FOLDER,
-as below rnic-run, in whatever order the linker meets them and the distribution's. A linker finds
-what the program names by the distribution's names, and what libraries of the program need there by
-LD_LIBRARY_PATH: so it meets our librdmacm and the distribution's libibverbs in one program, or the
-other way round."""
+"""check_links.py FOLDER COMPILER: a program links where LD_LIBRARY_PATH has the libraries in
+FOLDER, as below rnic-run, in whatever order the linker meets them and the distribution's. A linker
+finds what the program names by the distribution's names, and what libraries of the program need
+there by LD_LIBRARY_PATH: so it meets our librdmacm and the distribution's libibverbs in one
+program, or the other way round."""
 
 import itertools
 import os

@@ -172,6 +172,7 @@ static int direct_open_under_lock(struct rnic_direct *direct, atomic_int *connec
 	/* Without a guard, system calls reach the program's memory. */
 	if (rnic_guard_open(&role.guard) != 0)
 		role.guard = NULL;
+	direct->guard = role.guard;
 	result = device_process_open(&direct->process, direct->link_fd, &role);
 	if (result != 0)
 		return result;

@@ -36,6 +36,8 @@
  */
 enum direct_event { EVENT_PORT, EVENT_LINK, EVENT_CLIENTS, EVENT_TIMER, EVENT_STOP };
 
+struct rnic_guard;
+
 struct rnic_direct {
 	struct device_process process;
 	struct device *device;
@@ -51,9 +53,10 @@ struct rnic_direct {
 	int link_fd;
 	int epoll_fd;
 	struct wake_timer timer;
-	struct wake_timer lease_timer; /* wakes the thread from the sleep on the lease */
-	int stop_fd;		       /* an eventfd that ends the thread */
-	bool is_open;		       /* there is a device, and calls are served */
+	struct wake_timer lease_timer;	/* wakes the thread from the sleep on the lease */
+	int stop_fd;			/* an eventfd that ends the thread */
+	const struct rnic_guard *guard; /* of the process; NULL: none */
+	bool is_open;			/* there is a device, and calls are served */
 	bool has_thread;
 	bool is_stopping;
 	bool is_down; /* the control plane is gone: the client has ended */

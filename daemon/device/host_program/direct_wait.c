@@ -2,6 +2,7 @@
 /* A thread of the program that waits for an event, and takes the turns until the event comes. */
 #include "daemon/device/host_program/direct_turn.h"
 
+#include "lib/dropin/guard/guard.h"
 #include "lib/wait/clock.h"
 #include "proto/base/bits.h"
 
@@ -10,48 +11,104 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
-#define DIRECT_WAIT_FDS 64 /* descriptors of a wait at most */
+#define DIRECT_WAIT_FDS		64 /* descriptors of a wait at most */
+#define DIRECT_SIGNAL_LOOKS	8
+#define DIRECT_SEEN_HANDLERS_NS (10 * RNIC_NS_PER_MS)
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
 	struct rnic_direct *direct;
-	struct pollfd wakes[1 + DIRECT_WAIT_FDS];
-	unsigned count;	      /* of the descriptors behind the first one */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool is_read;	      /* a signal ends the wait only where the signal would end read(2) */
-	int cancellation;     /* the thread's cancellation state while the thread sleeps */
+	struct pollfd wakes[1 + DIRECT_WAIT_FDS + 1]; /* the last place is for `restart_fd` */
+	unsigned count;				      /* of the descriptors behind the first one */
+	uint64_t deadline_ns;			      /* UINT64_MAX: none */
+	bool is_read;	  /* a signal ends the wait only where the signal would end read(2) */
+	int cancellation; /* the thread's cancellation state while the thread sleeps */
 	bool handlers_may_call;
 	sigset_t mask; /* with handlers_may_call: of the thread without the lock */
+	unsigned looks;
+	int restart_fd; /* a signalfd of one sleep; 0: none */
 };
 
-/*
- * poll(2) comes back for each signal, read(2) only for those whose handler was set without
- * SA_RESTART. Which signal it was is not known: one such handler decides for all.
- */
-static bool direct_is_interrupting(void)
-{
-	struct sigaction action;
+/* Signals of faults are never blocked, for the device needs them. */
+static const int direct_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-	for (int signal = 1; signal <= SIGRTMAX; signal++) {
-		if (signal == SIGSEGV || signal == SIGBUS || sigaction(signal, NULL, &action) != 0)
-			continue;
-		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
-		    (action.sa_flags & SA_RESTART) == 0)
+/* The signals for which the program has handlers, by what they do to read(2). */
+struct direct_handlers {
+	sigset_t restarting;
+	sigset_t interrupting;
+};
+
+static bool direct_is_fault(int signal)
+{
+	for (unsigned i = 0; i < RNIC_COUNT_OF(direct_faults); i++)
+		if (direct_faults[i] == signal)
 			return true;
-	}
 	return false;
 }
 
-/* Whether a wait that a signal has disturbed goes on. */
-static bool direct_goes_on(const struct direct_waiter *waiter, int error)
+static void direct_list_handlers(struct direct_handlers *handlers)
 {
-	return error == -EINTR && waiter->is_read && !direct_is_interrupting();
+	struct sigaction action;
+
+	*handlers = (struct direct_handlers){0};
+	for (int signal = 1; signal <= SIGRTMAX; signal++) {
+		if (direct_is_fault(signal) || sigaction(signal, NULL, &action) != 0 ||
+		    action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
+			continue;
+		if ((action.sa_flags & SA_RESTART) != 0)
+			sigaddset(&handlers->restarting, signal);
+		else
+			sigaddset(&handlers->interrupting, signal);
+	}
 }
 
-static int direct_poll_until(const struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
-			     uint64_t deadline_ns)
+/*
+ * The handlers as the calling thread has seen them. To ask for all takes as long as a wake-up or
+ * longer, so the thread asks again after changes alone. Without a guard nobody tells of changes.
+ */
+struct direct_seen_handlers {
+	struct direct_handlers handlers;
+	unsigned changes;
+	uint64_t until_ns; /* 0: not seen */
+};
+
+static _Thread_local struct direct_seen_handlers seen_handlers;
+
+static const struct direct_handlers *direct_see_handlers(const struct rnic_guard *guard)
+{
+	const unsigned changes = guard != NULL ? atomic_load(guard->action_changes) : 0;
+	const uint64_t now_ns = guard != NULL ? 0 : clock_now_ns();
+
+	if (seen_handlers.changes != changes || now_ns >= seen_handlers.until_ns) {
+		seen_handlers.changes = changes;
+		seen_handlers.until_ns =
+			guard != NULL ? UINT64_MAX : now_ns + DIRECT_SEEN_HANDLERS_NS;
+		direct_list_handlers(&seen_handlers.handlers);
+	}
+	return &seen_handlers.handlers;
+}
+
+/* Takes out what is blocked. Returns whether signals are left. */
+static bool direct_take_out(sigset_t *signals, const sigset_t *blocked)
+{
+	bool are_left = false;
+
+	if (sigisemptyset(signals))
+		return false;
+	for (int signal = 1; signal <= SIGRTMAX; signal++) {
+		if (sigismember(blocked, signal) == 1)
+			sigdelset(signals, signal);
+		are_left = are_left || sigismember(signals, signal) == 1;
+	}
+	return are_left;
+}
+
+static int direct_ppoll(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns,
+			const sigset_t *mask)
 {
 	const uint64_t now_ns = deadline_ns == UINT64_MAX || deadline_ns == 0 ? 0 : clock_now_ns();
 	const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
@@ -59,10 +116,116 @@ static int direct_poll_until(const struct direct_waiter *waiter, struct pollfd *
 		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
 		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
 	};
-	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left,
-				waiter->handlers_may_call ? &waiter->mask : NULL);
+	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left, mask);
 
 	return ready < 0 ? -errno : ready;
+}
+
+static void direct_close_restart(struct direct_waiter *waiter)
+{
+	if (waiter->restart_fd > 0)
+		close(waiter->restart_fd);
+	waiter->restart_fd = 0;
+}
+
+/*
+ * Where the program has handlers of both kinds, signals of the restarting ones stay blocked in the
+ * sleep, and a signalfd tells of them: so a sleep that a signal interrupts was interrupted by the
+ * other kind. The restarting handlers run after the sleep.
+ */
+static int direct_poll_mixed(struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
+			     uint64_t deadline_ns, const sigset_t *restarting)
+{
+	struct pollfd *restart = &wakes[count];
+	sigset_t mask = waiter->mask, before;
+	int ready;
+
+	waiter->restart_fd = signalfd(-1, restarting, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (waiter->restart_fd <= 0) {
+		waiter->restart_fd = 0;
+		return direct_ppoll(wakes, count, deadline_ns, &waiter->mask);
+	}
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (sigismember(restarting, signal) == 1)
+			sigaddset(&mask, signal);
+	*restart = (struct pollfd){.fd = waiter->restart_fd, .events = POLLIN};
+	ready = direct_ppoll(wakes, count + 1, deadline_ns, &mask);
+	direct_close_restart(waiter);
+	if (ready <= 0 || restart->revents == 0)
+		return ready;
+	pthread_sigmask(SIG_UNBLOCK, restarting, &before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ready - 1;
+}
+
+/*
+ * Whether a signal waits that the thread has blocked for the wait alone. The question is a system
+ * call, and a thread that finds nothing to do sleeps soon, where signals come: so a look in so many
+ * asks.
+ */
+static bool direct_should_take_signals(struct direct_waiter *waiter)
+{
+	sigset_t pending;
+
+	if (waiter->looks++ % DIRECT_SIGNAL_LOOKS != 0)
+		return false;
+	if (sigpending(&pending) != 0)
+		return true;
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (sigismember(&pending, signal) == 1 && sigismember(&waiter->mask, signal) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Polls as read(2) waits: poll(2) comes back for each handler that ran, read(2) goes on after those
+ * that were set with SA_RESTART (signal(7)). 0 also where such a handler has run.
+ */
+static int direct_poll_as_read(struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
+			       uint64_t deadline_ns)
+{
+	struct direct_handlers handlers;
+	bool can_restart, can_interrupt;
+	int ready = 0;
+
+	if (deadline_ns == 0) {
+		ready = direct_ppoll(wakes, count, 0, NULL);
+		if (ready != 0 || !direct_should_take_signals(waiter))
+			return ready == -EINTR ? 0 : ready;
+	}
+	handlers = *direct_see_handlers(waiter->direct->guard);
+	can_restart = direct_take_out(&handlers.restarting, &waiter->mask);
+	can_interrupt = direct_take_out(&handlers.interrupting, &waiter->mask);
+	if (can_restart && can_interrupt)
+		ready = direct_poll_mixed(waiter, wakes, count, deadline_ns, &handlers.restarting);
+	else
+		ready = direct_ppoll(wakes, count, deadline_ns, &waiter->mask);
+	return ready == -EINTR && !can_interrupt ? 0 : ready;
+}
+
+static bool direct_can_interrupt(const struct rnic_direct *direct)
+{
+	return !sigisemptyset(&direct_see_handlers(direct->guard)->interrupting);
+}
+
+/* The same for a program that had no handler that ends read(2) when the wait began. */
+static int direct_poll_on(const struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
+			  uint64_t deadline_ns)
+{
+	const int ready = direct_ppoll(wakes, count, deadline_ns, NULL);
+
+	return ready == -EINTR && !direct_can_interrupt(waiter->direct) ? 0 : ready;
+}
+
+static int direct_poll_until(struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
+			     uint64_t deadline_ns)
+{
+	if (waiter->is_read && !waiter->handlers_may_call)
+		return direct_poll_on(waiter, wakes, count, deadline_ns);
+	if (waiter->is_read)
+		return direct_poll_as_read(waiter, wakes, count, deadline_ns);
+	return direct_ppoll(wakes, count, deadline_ns,
+			    waiter->handlers_may_call ? &waiter->mask : NULL);
 }
 
 /*
@@ -79,25 +242,24 @@ static int direct_count_ready(struct rnic_direct *direct, struct direct_waiter *
 	ready = direct_poll_until(waiter, waiter->wakes + 1, waiter->count, 0);
 	if (waiter->handlers_may_call)
 		direct_take_lock(direct);
-	return direct_goes_on(waiter, ready) ? 0 : ready;
+	return ready;
 }
 
-/* Signals of faults stay, for the device needs them. */
 static void direct_block_signals(struct direct_waiter *waiter)
 {
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 	sigset_t blocked;
 
 	if (!waiter->handlers_may_call)
 		return;
 	sigfillset(&blocked);
-	for (unsigned i = 0; i < RNIC_COUNT_OF(faults); i++)
-		sigdelset(&blocked, faults[i]);
+	for (unsigned i = 0; i < RNIC_COUNT_OF(direct_faults); i++)
+		sigdelset(&blocked, direct_faults[i]);
 	pthread_sigmask(SIG_BLOCK, &blocked, &waiter->mask);
 }
 
-static void direct_unblock_signals(const struct direct_waiter *waiter)
+static void direct_unblock_signals(struct direct_waiter *waiter)
 {
+	direct_close_restart(waiter);
 	if (waiter->handlers_may_call)
 		pthread_sigmask(SIG_SETMASK, &waiter->mask, NULL);
 }
@@ -113,7 +275,7 @@ static void direct_stop_waiting(struct rnic_direct *direct)
 }
 
 /* The waiter was cancelled. Releases the lock. */
-static void direct_end_cancelled(const struct direct_waiter *waiter)
+static void direct_end_cancelled(struct direct_waiter *waiter)
 {
 	struct rnic_direct *direct = waiter->direct;
 
@@ -126,7 +288,7 @@ static void direct_end_cancelled(const struct direct_waiter *waiter)
 
 static void direct_look_cancelled(void *context)
 {
-	const struct direct_waiter *waiter = context;
+	struct direct_waiter *waiter = context;
 
 	direct_take_lock(waiter->direct);
 	direct_end_cancelled(waiter);
@@ -134,7 +296,7 @@ static void direct_look_cancelled(void *context)
 
 static void direct_sleep_cancelled(void *context)
 {
-	const struct direct_waiter *waiter = context;
+	struct direct_waiter *waiter = context;
 
 	direct_take_lock(waiter->direct);
 	waiter->direct->turns.sleepers--;
@@ -143,7 +305,7 @@ static void direct_sleep_cancelled(void *context)
 
 static void direct_bystander_cancelled(void *context)
 {
-	const struct direct_waiter *waiter = context;
+	struct direct_waiter *waiter = context;
 	struct rnic_direct *direct = waiter->direct;
 
 	direct_take_lock(direct);
@@ -167,7 +329,7 @@ static int direct_sleep_cancellable(struct rnic_direct *direct, struct direct_wa
 	ready = direct_poll_until(waiter, wakes, count, until_ns);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	direct_take_lock(direct);
-	return direct_goes_on(waiter, ready) ? 0 : ready;
+	return ready;
 }
 
 /*
@@ -308,7 +470,8 @@ static void direct_turn_posts(struct rnic_direct *direct)
  */
 static int direct_await_any(struct rnic_direct *direct, struct direct_waiter *waiter)
 {
-	const int ready = direct_count_ready(direct, waiter);
+	/* direct_device_await() has just looked. */
+	const int ready = waiter->is_read ? 0 : direct_count_ready(direct, waiter);
 
 	if (!direct->is_open)
 		return ready;
@@ -332,36 +495,50 @@ static void direct_hand_over(struct rnic_direct *direct)
 		direct_turn_posts(direct);
 }
 
-static int direct_await_event(struct rnic_direct *direct, int fd, int cancellation)
+/* The event is there, or the caller does not want to wait for it. */
+static void direct_await_nothing(struct rnic_direct *direct, bool is_there)
+{
+	const int cancellation = direct_lock(direct);
+
+	if (direct->is_open && is_there)
+		direct_turn_posts(direct);
+	else if (direct->is_open)
+		direct_hand_over(direct);
+	direct_unlock(direct, cancellation);
+}
+
+/* Signals come in the looks and sleeps of the wait, so that none comes between two of them. */
+static int direct_await_event(struct rnic_direct *direct, int fd)
 {
 	struct direct_waiter waiter = {
 		.direct = direct,
-		.wakes = {{.fd = direct->epoll_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}},
+		.wakes[1] = {.fd = fd, .events = POLLIN},
 		.count = 1,
 		.deadline_ns = UINT64_MAX,
 		.is_read = true,
-		.cancellation = cancellation,
+		.handlers_may_call = direct_can_interrupt(direct),
 	};
 	int result = 0;
 
-	if ((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
+	direct_block_signals(&waiter);
+	waiter.cancellation = direct_lock(direct);
+	waiter.wakes[0] = (struct pollfd){.fd = direct->epoll_fd, .events = POLLIN};
+	if (direct->is_open)
 		result = direct_await_any(direct, &waiter);
-	else if (direct_count_ready(direct, &waiter) > 0)
-		direct_turn_posts(direct);
-	else
-		direct_hand_over(direct);
+	direct_unlock(direct, waiter.cancellation);
+	direct_unblock_signals(&waiter);
 	return result < 0 ? result : 0;
 }
 
 int direct_device_await(struct rnic_direct *direct, int fd)
 {
-	int cancellation = direct_lock(direct);
-	int result = 0;
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+	const bool is_there = direct_ppoll(&event, 1, 0, NULL) > 0;
 
-	if (direct->is_open)
-		result = direct_await_event(direct, fd, cancellation);
-	direct_unlock(direct, cancellation);
-	return result;
+	if (!is_there && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
+		return direct_await_event(direct, fd);
+	direct_await_nothing(direct, is_there);
+	return 0;
 }
 
 int direct_device_wait(struct rnic_direct *direct, struct pollfd *descriptors, unsigned count,

@@ -40,9 +40,10 @@ struct guard_table {
 	/* The C library's own sigaction(), whoever interposes: gdb and unwinders know its restorer.
 	 */
 	int (*libc_sigaction)(int, const struct sigaction *, struct sigaction *);
-	_Atomic pid_t owner;   /* a vfork() child shares this table, but not the kernel's */
-	atomic_bool is_active; /* the handlers are in place */
-	atomic_bool must_look; /* a handler has put the kernel's action back to SIG_DFL */
+	_Atomic pid_t owner;	    /* a vfork() child shares this table, but not the kernel's */
+	atomic_bool is_active;	    /* the handlers are in place */
+	atomic_bool must_look;	    /* a handler has put the kernel's action back to SIG_DFL */
+	atomic_uint action_changes; /* of all signals, as far as seen */
 };
 
 extern struct guard_table rnic_guard_table;

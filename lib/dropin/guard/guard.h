@@ -18,12 +18,13 @@
 #ifndef LIB_DROPIN_GUARD_GUARD_H
 #define LIB_DROPIN_GUARD_GUARD_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The name of the struct rnic_guard in librnic-guard.so; the number changes with the layout. */
-#define RNIC_GUARD_SYMBOL	 rnic_guard_1
-#define RNIC_GUARD_SYMBOL_STRING "rnic_guard_1"
+#define RNIC_GUARD_SYMBOL	 rnic_guard_2
+#define RNIC_GUARD_SYMBOL_STRING "rnic_guard_2"
 
 /* A turn of the calling thread that is under way; the caller's, to be read by nobody. */
 struct rnic_guard_turn {
@@ -64,6 +65,12 @@ struct rnic_guard {
 	 */
 	int (*fetch_add)(uint64_t *word, uint64_t add, uint64_t *original);
 	int (*compare_swap)(uint64_t *word, uint64_t compare, uint64_t swap, uint64_t *original);
+
+	/*
+	 * Counts the application's changes of actions, of all signals, after each change. Code that
+	 * the guard cannot see changes actions without a count.
+	 */
+	const atomic_uint *action_changes;
 };
 
 /*

@@ -63,4 +63,5 @@ const struct rnic_guard RNIC_GUARD_SYMBOL __attribute__((visibility("default")))
 	.read = rnic_guarded_read,
 	.fetch_add = rnic_guarded_fetch_add,
 	.compare_swap = rnic_guarded_compare_swap,
+	.action_changes = &rnic_guard_table.action_changes,
 };

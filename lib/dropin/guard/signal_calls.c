@@ -108,6 +108,7 @@ static int index_if_active(int signal_number)
 /* The handlers may have come in place while the next library set an action, which hid them. */
 static void look_after_change(int signal_number)
 {
+	atomic_fetch_add(&rnic_guard_table.action_changes, 1);
 	if (index_if_active(signal_number) >= 0)
 		rnic_actions_look();
 }

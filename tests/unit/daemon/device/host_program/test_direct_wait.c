@@ -3,6 +3,7 @@
 #include "daemon/device/host_program/direct_turn.h"
 
 #include "lib/wait/clock.h"
+#include "tests/unit/daemon/device/host_program/event_channel.h"
 #include "tests/unit/daemon/device/host_program/fake_device.h"
 #include "tests/unit/unit_test.h"
 
@@ -20,36 +21,12 @@
 
 #define FAR_NS (UINT64_C(60) * RNIC_NS_PER_SECOND) /* a deadline beyond any lease */
 
-struct channel {
-	int read_fd;
-	int write_fd;
-};
-
 /* There is no thread of the device, but its descriptors are there, and it counts as asleep. */
 struct fixture {
 	struct rnic_direct device;
 	struct channel first;
 	struct channel second;
 };
-
-static void channel_open(struct channel *channel)
-{
-	int fds[2];
-
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	*channel = (struct channel){fds[0], fds[1]};
-}
-
-static void channel_close(struct channel *channel)
-{
-	close(channel->read_fd);
-	close(channel->write_fd);
-}
-
-static void channel_signal(const struct channel *channel)
-{
-	assert_int_equal(write(channel->write_fd, "", 1), 1);
-}
 
 static int set_up(void **state)
 {
@@ -656,6 +633,37 @@ static void a_signal_does_not_end_a_wait_for_an_event(void **state)
 	end_signals();
 }
 
+/* The other kind of handler is there as well, and never runs. */
+static int result_after(struct fixture *f, int flags)
+{
+	const struct sigaction action = {.sa_handler = count_signal, .sa_flags = flags};
+	const struct sigaction other = {.sa_handler = count_signal, .sa_flags = SA_RESTART ^ flags};
+	const unsigned before = signals;
+	struct waiter waiter;
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGUSR2, &other, NULL);
+	waiter_start(&waiter, f, &f->first, 0);
+	pthread_kill(waiter.thread, SIGUSR1);
+	while (signals == before)
+		sched_yield();
+	if (flags != 0)
+		channel_signal(&f->first);
+	pthread_join(waiter.thread, NULL);
+	if (flags != 0)
+		assert_int_equal(read(f->first.read_fd, &(char){0}, 1), 1);
+	return waiter.result;
+}
+
+static void each_signal_ends_a_wait_as_its_handler_says(void **state)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		fake_device.has_work = i % 2 != 0; /* looks, or sleeps */
+		assert_int_equal(result_after(*state, SA_RESTART), 0);
+		assert_int_equal(result_after(*state, 0), -EINTR);
+	}
+}
+
 /* --- a program that sleeps elsewhere ---------------------------------------------------------- */
 
 static void ask_without_blocking(struct fixture *f)
@@ -772,6 +780,7 @@ int main(void)
 		TEST(a_handler_may_call_the_device_that_its_thread_waits_in),
 		TEST(a_handler_may_wait_in_the_wait_of_its_thread),
 		TEST(a_signal_does_not_end_a_wait_for_an_event),
+		TEST(each_signal_ends_a_wait_as_its_handler_says),
 		TEST(a_program_that_does_not_come_back_keeps_no_turns),
 	};
 
