@@ -18,6 +18,7 @@ SECONDS = 900
 # Its deadlines are seconds. On a busy machine the emulator misses them now and then.
 TOO_SLOW = {"hostile_quotas"}
 
+LIST_TESTS = pathlib.Path(__file__).resolve().parent.parent / "run/list_tests.sh"
 STEP = """\
 begin {name}
 ( {environment} timeout {seconds} {command} ) >/tmp/output 2>&1 </dev/null
@@ -26,8 +27,7 @@ end $?
 
 
 def tests_of(build):
-    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"],
-                             check=True, capture_output=True, text=True)
+    listing = subprocess.run([LIST_TESTS, build], check=True, capture_output=True, text=True)
     for test in json.loads(listing.stdout)["tests"]:
         properties = {entry["name"]: entry["value"] for entry in test.get("properties", [])}
         yield test["name"], test.get("command", []), properties

@@ -3,11 +3,13 @@
 """What ctest wrote of a stage, for run_stage.sh. RESULTS is a file of ctest --output-junit.
 
     run_outcome.py slowest RESULTS          prints the ten slowest tests
+    run_outcome.py skipped RESULTS          prints each reason for which tests did not run, and
+                                            how many tests have it
     run_outcome.py repeatable --tests TESTS --log LOG [--sanitized] --left N RESULTS
                                             prints the failed tests that may run once more, one a
                                             line; fails, with the reason on standard error, when
-                                            one of the failures may not. TESTS is a file of ctest
-                                            --show-only=json-v1, LOG is what ctest printed, N is
+                                            one of the failures may not. TESTS is what
+                                            list_tests.sh printed, LOG is what ctest printed, N is
                                             how many failures of the run may still be repeated
     run_outcome.py merge RESULTS AGAIN      puts the tests of AGAIN in the places that they have in
                                             RESULTS
@@ -30,6 +32,7 @@ FINAL_SUITES = {"unit", "sim", "hostile", "script"}
 # "DIED" is how tests/interop/daemon_family.sh reports a process that a fault ended.
 FAULT = re.compile(r"ERROR: AddressSanitizer|runtime error:|ThreadSanitizer|LeakSanitizer|^DIED  ",
                    re.M)
+SKIPPED = re.compile(r"^skipped: .*", re.M)
 SUMMARY = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)$", re.M)
 TOTAL_TIME = re.compile(r"^Total Test time.*$", re.M)
 
@@ -124,10 +127,19 @@ def print_slowest(arguments):
     return 0
 
 
+def print_skipped(arguments):
+    counts = collections.Counter(reason for case in cases_of(arguments.results)
+                                 for reason in SKIPPED.findall(case.findtext("system-out") or ""))
+    for reason, count in sorted(counts.items()):
+        print(f"{count} tests {reason}")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     for name, run, operands in (("slowest", print_slowest, ["results"]),
+                                ("skipped", print_skipped, ["results"]),
                                 ("repeatable", print_repeatable, ["results"]),
                                 ("merge", merge, ["results", "again"]),
                                 ("summary", print_summary, ["log"])):

@@ -59,18 +59,17 @@ run_suites() {
 	stages+=("$stage")
 	rm -f "$logs/$stage.xml"
 	run_ctest "$directory" "$stage" -j "$(nproc)" "$@" || has_passed=""
-	note_skipped "$directory"
+	note_skipped "$stage"
 	if [ -z "$has_passed" ] && ! repeat_failures "$stage" "$directory"; then
 		failed_stage=${failed_stage:-$stage}
 	fi
 	print_slowest "$stage"
 }
 
-# note_skipped DIRECTORY: the reasons of the tests that ctest has just skipped there.
+# note_skipped STAGE: the reasons of the tests that ctest has just skipped.
 note_skipped() {
-	grep -ahE '^skipped: ' "$1/Testing/Temporary/LastTest.log" 2>/dev/null |
-		sort | uniq -c |
-		sed 's/^ *\([0-9]*\) skipped: /\1 tests skipped: /' >>"$logs/skipped"
+	[ -e "$logs/$1.xml" ] || return 0
+	python3 -B "$outcome" skipped "$logs/$1.xml" >>"$logs/skipped"
 }
 
 # choose_repeats STAGE DIRECTORY: prints the failed tests of the stage that may run once more.
@@ -81,7 +80,7 @@ choose_repeats() {
 		return 1
 	fi
 	grep -q '^RNIC_SANITIZE:[A-Z]*=.' "$2/CMakeCache.txt" && sanitized=(--sanitized)
-	ctest --test-dir "$2" --show-only=json-v1 >"$logs/tests.json" &&
+	"$(dirname "$outcome")/list_tests.sh" "$2" >"$logs/tests.json" &&
 		python3 -B "$outcome" repeatable --tests "$logs/tests.json" --log "$logs/$1" \
 			"${sanitized[@]}" --left $((RUN_REPEATS_MAX - failures_seen)) \
 			"$logs/$1.xml"

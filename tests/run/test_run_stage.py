@@ -17,7 +17,9 @@ top=. logs={logs} limit=() ctest=(ctest)
 print_end first
 """
 # A test that fails for the first time passes then: it leaves a file.
-COMMANDS = {"passes": "true", "fails": "echo 'FAIL  always'; false",
+COMMANDS = {"passes": "true", "skips": "echo 'skipped: no moon'; exit 77",
+            # As a test does that reads which tests there are.
+            "lists": "{here}/list_tests.sh {build}", "fails": "echo 'FAIL  always'; false",
             "once": "test -e {mark} || {{ touch {mark}; echo 'FAIL  once'; false; }}",
             "died": "test -e {mark} || {{ touch {mark}; echo 'DIED  process 7'; false; }}"}
 
@@ -38,9 +40,11 @@ class Stage(unittest.TestCase):
         lines = []
         for test, (command, suite) in tests.items():
             script = build / f"{test}.sh"
-            script.write_text(COMMANDS[command].format(mark=build / f"{test}.mark"))
+            script.write_text(COMMANDS[command].format(mark=build / f"{test}.mark",
+                                                       here=HERE, build=build))
             lines.append(f'add_test({test} "bash" "{script}")\n'
-                         f'set_tests_properties({test} PROPERTIES LABELS "{suite}")\n')
+                         f'set_tests_properties({test} PROPERTIES LABELS "{suite}" '
+                         'SKIP_RETURN_CODE 77)\n')
         (build / "CTestTestfile.cmake").write_text("".join(lines))
         self.stages.append(f"run_suites {name} {build}")
 
@@ -97,6 +101,14 @@ class Stage(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.expect_summary(lines, "0% tests passed, 1 tests failed out of 1")
                 self.assertIn("nothing is repeated", errors)
+
+    def test_reasons_of_skipped_tests(self):
+        self.stage("first", {"interop_a": ("skips", "interop"), "interop_b": ("skips", "interop"),
+                             "tidy_c": ("lists", "tidy"), "test_d": ("fails", "unit")})
+        _, lines, _ = self.run_all()
+        self.assertIn("2 tests skipped: no moon", lines)
+        log = self.root / "first/Testing/Temporary/LastTest.log"
+        self.assertIn("FAIL  always", log.read_text())
 
     def test_a_test_that_cannot_start(self):
         self.stage("first", {"interop_a": ("once", "interop")})

@@ -27,6 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 BEGIN = "<!-- from tests/tidy/what_works.toml by what_works.py: do not edit here -->"
 END = "<!-- the end of what what_works.py made -->"
+LIST_TESTS = pathlib.Path(__file__).resolve().parent.parent / "run/list_tests.sh"
 REASON = re.compile(r"^skipped: (.*)", re.M)
 
 
@@ -111,8 +112,7 @@ def check_names(rows, known):
 
 
 def known_tests(build):
-    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True,
-                             capture_output=True, text=True).stdout
+    listing = subprocess.run([LIST_TESTS, build], check=True, capture_output=True, text=True).stdout
     return [test["name"] for test in json.loads(listing)["tests"]]
 
 
