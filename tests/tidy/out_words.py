@@ -91,11 +91,12 @@ def is_allowed(name, word):
     return any(word == allowed and name.startswith(prefix) for allowed, prefix, _ in ALLOWED)
 
 
-def check_sessions(tree, path, number, line):
-    for room, term in NO_SESSION.items():
-        if tree.name(path).startswith(room) and "session" in line.lower() \
-                and line not in REAL_SESSIONS:
-            tree.complain(path, number, f'no "session" is here: {term}')
+def check_sessions(tree, path, lines):
+    terms = [term for room, term in NO_SESSION.items() if tree.name(path).startswith(room)]
+    for number, line in enumerate(lines, 1) if terms else ():
+        if "session" in line.lower() and line not in REAL_SESSIONS:
+            for term in terms:
+                tree.complain(path, number, f'no "session" is here: {term}')
 
 
 def check_words(tree):
@@ -104,8 +105,9 @@ def check_words(tree):
     for path, text in tree.texts(SUFFIXES):
         if tree.name(path) in EXEMPT:
             continue
-        for number, line in enumerate(text.splitlines(), 1):
-            check_sessions(tree, path, number, line)
+        lines = text.splitlines()
+        check_sessions(tree, path, lines)
+        for number, line in enumerate(lines, 1):
             for match in pattern.finditer(line):
                 word = match.group(1).lower()
                 if not is_allowed(tree.name(path), word):
