@@ -78,8 +78,8 @@ device_stopped() {
 	check "the device process continues" device_signal CONT 0 $user_a
 	check "continued: a call of its user's program is answered" \
 		wait_for 5 program_said_more a "^asked" 0
-	check "continued: the log says who waited, and why" wait_for 5 \
-		grep -q "waited [0-9.]* s for an answer: this process did not run" "$WORK/daemon0.log"
+	check "continued: the log says who waited, and why" wait_for 5 grep -q \
+		"waited [0-9.]* s for an answer: this process did not run" "$WORK/daemon0.log"
 	check "continued: its user's program is unharmed" program_is_unharmed a
 	check "continued: a new program works" new_program_works $user_a
 	program_end a
