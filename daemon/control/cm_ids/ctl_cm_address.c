@@ -146,14 +146,17 @@ static void ctl_cm_address_on_query(struct neighbour_query *query, int status)
 	end_resolution(RNIC_CONTAINER_OF(query, struct client_cm_id, query), status);
 }
 
-/* Waits for the link address of the peer, or of the router to it, as Linux does. */
-static void await_neighbour(struct client_cm_id *id, uint32_t timeout_ms)
+/*
+ * Waits for the link address of the peer, or of the router to it, as Linux does. The device itself
+ * has no neighbour to ask.
+ */
+static void await_neighbour(struct client_cm_id *id, bool is_own, uint32_t timeout_ms)
 {
 	struct client_set *set = id->client->set;
 	const uint64_t until_ns = set->now_ns + timeout_ms * RNIC_NS_PER_MS;
 
 	id->query.ended = ctl_cm_address_on_query;
-	if (set->neighbours == NULL ||
+	if (is_own || set->neighbours == NULL ||
 	    !neighbour_queries_begin(set->neighbours, &id->query, &id->local.gid, &id->peer.gid,
 				     until_ns)) {
 		end_resolution(id, 0);
@@ -167,6 +170,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 {
 	const struct rnic_ctl_cm_resolve_address *request = (const void *)call->request.payload;
 	struct cm_address peer, local;
+	bool is_own;
 	int result;
 	struct client_cm_id *id = ctl_cm_find(call, request->id, &result);
 
@@ -177,7 +181,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	result = check_room(call, id);
 	if (result != 0)
 		return result;
-	cm_address_to_own(&call->client->set->facts->gids, &peer);
+	is_own = cm_address_to_own(&call->client->set->facts->gids, &peer);
 	result = choose_source(id, &request->source, &peer, &local);
 	if (result == -EADDRNOTAVAIL)
 		return ctl_refuse(call, result, "the source is not an address of the device");
@@ -194,7 +198,7 @@ int ctl_cm_resolve_address(struct ctl_call *call)
 	}
 	id->local.gid = local.gid;
 	id->peer = peer;
-	await_neighbour(id, request->timeout_ms);
+	await_neighbour(id, is_own, request->timeout_ms);
 	return 0;
 }
 
