@@ -5,8 +5,9 @@
 
 options=()
 [ -z "${4:-}" ] || options=(--fault "$4")
+topology=$1
 family=$3
-topology_start "$1" "$2" "$family" "${options[@]}"
+topology_start "$topology" "$2" "$family" "${options[@]}"
 
 server=${side_address[0]}
 count=1000
@@ -124,11 +125,14 @@ if [ "$family" = 4 ]; then
 	[ -n "${4:-}" ] || perftest_run ib_send_lat -c UD
 fi
 
-# Somebody asks who is not there: rnicctl says what that program waits for.
+# Somebody asks a host that is on the link and does not answer: rnicctl says what that program waits
+# for. On the loopback device the kernel asks no neighbour.
 hanging() {
-	local hanging
+	local hanging mute="${server%.*}.77"
+	[ "$topology" = one ] || [ "$topology" = pair ] ||
+		on 1 ip neighbour replace "$mute" lladdr 02:00:00:00:00:77 dev veth1 nud permanent
 	exec_on 1 "$BIN/rnic-run" --no-daemon --socket "${side_socket[1]}" \
-		rping -c -a "${server%.*}.77" -C 1 >"$WORK/hanging.out" 2>&1 &
+		rping -c -a "$mute" -C 1 >"$WORK/hanging.out" 2>&1 &
 	hanging=$!
 	own $hanging
 	check "rnicctl says what who hangs waits for" wait_for 10 holds 1 cm \
