@@ -8,12 +8,29 @@ topology_start "$@"
 server=${side_address[0]}
 port=7800
 
-# transfer_start OPTION...: one that would go on for minutes, and is under way.
+# Not that of a program before this one, which the daemon may not have cleared away yet.
+cm_is_ready() {
+	holds 0 cm "any(r['state'] == 'listening' and r['local_port'] == $port for r in rows)"
+}
+
+counted_writes() {
+	query 0 counters "rows['rcvd_write_requests']"
+}
+
+has_transferred() {
+	[ "$(counted_writes)" -gt $(($1 + 20)) ]
+}
+
+# transfer_start OPTION...: one that would go on for minutes, and is under way. A queue pair in RTS
+# does not say so: a client that is killed then may leave the server without a connection, and a
+# server waits for the next client for as long as it takes.
 transfer_start() {
+	local before
+	before=$(counted_writes)
 	port=$((port + 1))
 	cm_start listening rstream "$@" -I 10000000 -C 1 -S 65536 -b "$server" -p $port -- \
 		rstream "$@" -I 10000000 -C 1 -S 65536 -s "$server" -p $port
-	wait_for 20 holds 0 qps "any(r['state'] == 'RTS' for r in rows)"
+	wait_for 20 has_transferred "$before" || fail "rstream $* transfers" "$WORK/client.out"
 }
 
 # ends_in_error PID WHAT: soon, and not as if all had been well.
