@@ -5,14 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RESOLVE_TIMEOUT_MS 10000
 #define REFUSAL_NS	   (INT64_C(400) * 1000000)
 #define RETRIES		   7 /* of RNR: without end, because the peer may be slow to read */
 
-static struct rdma_conn_param rsocket_connect_parameters_of(const uint8_t *greeting)
+struct rdma_conn_param rnic_rsocket_parameters_of(const uint8_t *greeting)
 {
 	return (struct rdma_conn_param){
 		.private_data = greeting,
@@ -38,7 +37,7 @@ static int rsocket_connect_on_address_resolved(struct rnic_rsocket_stream *strea
 static int on_route_resolved(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
 {
 	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
-	struct rdma_conn_param parameters = rsocket_connect_parameters_of(greeting);
+	struct rdma_conn_param parameters = rnic_rsocket_parameters_of(greeting);
 	int error;
 
 	(void)event;
@@ -106,13 +105,6 @@ static int rsocket_connect_on_disconnected(struct rnic_rsocket_stream *stream,
 	return -ECONNRESET;
 }
 
-static int rsocket_connect_on_connect_request(struct rnic_rsocket_stream *stream,
-					      struct rdma_cm_event *event)
-{
-	stream->request = event;
-	return 0;
-}
-
 static int on_removal(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
 {
 	(void)stream;
@@ -126,7 +118,6 @@ static int (*const reactions[])(struct rnic_rsocket_stream *, struct rdma_cm_eve
 	[RDMA_CM_EVENT_ADDR_ERROR] = on_address_error,
 	[RDMA_CM_EVENT_ROUTE_RESOLVED] = on_route_resolved,
 	[RDMA_CM_EVENT_ROUTE_ERROR] = on_address_error,
-	[RDMA_CM_EVENT_CONNECT_REQUEST] = rsocket_connect_on_connect_request,
 	[RDMA_CM_EVENT_CONNECT_ERROR] = on_connect_error,
 	[RDMA_CM_EVENT_UNREACHABLE] = on_unreachable,
 	[RDMA_CM_EVENT_REJECTED] = on_rejected,
@@ -136,27 +127,26 @@ static int (*const reactions[])(struct rnic_rsocket_stream *, struct rdma_cm_eve
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = NULL,
 };
 
+void rnic_rsocket_react(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event)
+{
+	int error = 0;
+
+	if ((size_t)event->event < sizeof(reactions) / sizeof(reactions[0]) &&
+	    reactions[event->event] != NULL)
+		error = reactions[event->event](stream, event);
+	stream->has_news = true;
+	rdma_ack_cm_event(event);
+	if (error != 0)
+		rnic_rsocket_end(stream, -error);
+}
+
 void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream)
 {
 	struct rdma_cm_event *event;
 
-	/*
-	 * A listener takes one request at a time; the other requests wait where the backlog is
-	 * counted.
-	 */
-	while (stream->request == NULL && rdma_get_cm_event(stream->channel, &event) == 0) {
-		int error = 0;
-
-		if ((size_t)event->event < sizeof(reactions) / sizeof(reactions[0]) &&
-		    reactions[event->event] != NULL)
-			error = reactions[event->event](stream, event);
-		stream->has_news = true;
-		if (stream->request != event)
-			rdma_ack_cm_event(event);
-		if (error != 0)
-			rnic_rsocket_end(stream, -error);
-	}
-	if (stream->request == NULL && errno != EAGAIN && errno != EINTR)
+	while (rdma_get_cm_event(stream->channel, &event) == 0)
+		rnic_rsocket_react(stream, event);
+	if (errno != EAGAIN && errno != EINTR)
 		rnic_rsocket_end(stream, ENETDOWN);
 }
 
@@ -235,111 +225,5 @@ int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *
 		error = -rs->error;
 		rs->error = 0;
 	}
-	return error;
-}
-
-/* --- accepting ------------------------------------------------------------------------------- */
-
-int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog)
-{
-	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-
-	if (stream->state == RNIC_RSOCKET_LISTENING)
-		return 0;
-	if (stream->state != RNIC_RSOCKET_IDLE)
-		return -EINVAL;
-	if (rdma_listen(stream->id, backlog) != 0)
-		return -errno;
-	stream->state = RNIC_RSOCKET_LISTENING;
-	rs->is_listening = true;
-	return 0;
-}
-
-/* Answers the request that `stream` took over. */
-static int rsocket_connect_answer(struct rnic_rsocket_stream *stream, const uint8_t *asked,
-				  size_t asked_bytes)
-{
-	uint8_t greeting[RNIC_RSOCKET_GREETING_BYTES];
-	struct rdma_conn_param parameters = rsocket_connect_parameters_of(greeting);
-	int error = rnic_rsocket_endpoint_create(stream);
-
-	if (error == 0)
-		error = rnic_rsocket_endpoint_begin(stream, asked, asked_bytes);
-	if (error != 0)
-		return error;
-	rnic_rsocket_endpoint_greet(stream, greeting);
-	stream->state = RNIC_RSOCKET_ACCEPTING;
-	return rdma_accept(stream->id, &parameters) == 0 ? 0 : -errno;
-}
-
-/* Takes the request over into a new rsocket, or refuses it. */
-static int adopt(struct rnic_rsocket *listener, struct rdma_cm_event *event,
-		 struct rnic_rsocket **accepted)
-{
-	struct rdma_cm_id *id = event->id;
-	const size_t asked_bytes = event->param.conn.private_data_len;
-	uint8_t asked[UINT8_MAX] = {0};
-	struct rnic_rsocket *rs;
-	int error;
-
-	if (asked_bytes > 0)
-		memcpy(asked, event->param.conn.private_data, asked_bytes);
-	rdma_ack_cm_event(event);
-	error = rnic_rsocket_stream_create(listener->kind, listener->domain, &listener->options,
-					   &rs);
-	if (error != 0)
-		goto refuse;
-	if (rdma_migrate_id(id, rnic_rsocket_stream(rs)->channel) != 0) {
-		error = -errno;
-		goto put;
-	}
-	rnic_rsocket_stream(rs)->id = id;
-	error = rsocket_connect_answer(rnic_rsocket_stream(rs), asked, asked_bytes);
-	if (error == 0 && rs->options.keeps_alive)
-		error = rnic_rsocket_keep_alive(rs, rnic_rsocket_keepalive_seconds(rs));
-	if (error == 0) {
-		*accepted = rs;
-		return 0;
-	}
-	rdma_reject(id, NULL, 0);
-	rnic_rsocket_put(rs);
-	return error;
-
-put:
-	rnic_rsocket_put(rs);
-refuse:
-	rdma_reject(id, NULL, 0);
-	rdma_destroy_id(id);
-	return error;
-}
-
-static bool has_request(const struct rnic_rsocket *rs)
-{
-	const struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-
-	return stream->request != NULL || stream->state == RNIC_RSOCKET_ENDED;
-}
-
-int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **accepted)
-{
-	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
-	const int64_t deadline = rnic_rsocket_deadline(rs, 0, rs->options.receive_timeout_ns);
-	int error;
-
-	/* The application does not hear of a request in another version of the protocol. */
-	do {
-		struct rdma_cm_event *request;
-
-		if (stream->state != RNIC_RSOCKET_LISTENING)
-			return -EINVAL;
-		error = rnic_rsocket_await(rs, has_request, deadline);
-		if (error != 0)
-			return error;
-		request = stream->request;
-		if (request == NULL)
-			return -rs->error;
-		stream->request = NULL;
-		error = adopt(rs, request, accepted);
-	} while (error == -EPROTO || error == -ENOTSUP);
 	return error;
 }

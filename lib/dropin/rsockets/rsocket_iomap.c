@@ -182,8 +182,8 @@ static bool rsocket_iomap_can_write(const struct rnic_rsocket *rs)
 }
 
 /* Bytes for one write. -EFAULT: the peer has mapped nothing there. */
-static ssize_t write_some(struct rnic_rsocket_stream *stream, const uint8_t *from, size_t left,
-			  uint64_t offset, int64_t deadline_ns)
+static ssize_t write_directly(struct rnic_rsocket_stream *stream, const uint8_t *from, size_t left,
+			      uint64_t offset, int64_t deadline_ns)
 {
 	const struct rnic_rsocket_mapping *mapping;
 	struct rnic_rsocket_write write;
@@ -228,7 +228,7 @@ static ssize_t write_all(struct rnic_rsocket_stream *stream, const uint8_t *from
 	if (result == 0 && stream->regions_untold > 0)
 		result = rnic_rsocket_tell_mappings(stream, deadline);
 	while (result >= 0 && done < count) {
-		result = write_some(stream, from + done, count - done, offset + done, deadline);
+		result = write_directly(stream, from + done, count - done, offset + done, deadline);
 		if (result > 0)
 			done += (size_t)result;
 	}

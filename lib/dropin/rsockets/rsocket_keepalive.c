@@ -112,20 +112,15 @@ static void rsocket_keepalive_prepare(void)
 /* Under the lock. */
 static int rsocket_keepalive_start(void)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
 	int error;
 
 	if (is_running) {
 		pthread_cond_signal(&kept_changed);
 		return 0;
 	}
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attributes, keep_all_alive, NULL);
-	pthread_attr_destroy(&attributes);
+	error = rnic_rsocket_start_thread(keep_all_alive);
 	is_running = error == 0;
-	return -error;
+	return error;
 }
 
 /* Under the lock. */

@@ -15,6 +15,12 @@
 
 /* --- what there is to wait for --------------------------------------------------------------- */
 
+/* The listeners' thread takes the events of listeners, and wakes all who wait for them. */
+static bool has_events(const struct rnic_rsocket_stream *stream)
+{
+	return stream->state != RNIC_RSOCKET_IDLE && stream->state != RNIC_RSOCKET_LISTENING;
+}
+
 static void rsocket_stream_progress(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
@@ -24,7 +30,7 @@ static void rsocket_stream_progress(struct rnic_rsocket *rs)
 	 * Looking for events costs a system call each time, so the stream does not look while data
 	 * comes in.
 	 */
-	if (!stream->has_news && stream->state != RNIC_RSOCKET_IDLE)
+	if (!stream->has_news && has_events(stream))
 		rnic_rsocket_take_events(stream);
 	if (stream->has_news)
 		rnic_rsocket_ring(rs);
@@ -40,7 +46,7 @@ static short rsocket_stream_events(const struct rnic_rsocket *rs)
 	case RNIC_RSOCKET_IDLE:
 		return POLLOUT | POLLHUP;
 	case RNIC_RSOCKET_LISTENING:
-		return stream->request != NULL ? POLLIN | POLLRDNORM : 0;
+		return stream->accepted != NULL ? POLLIN | POLLRDNORM : 0;
 	case RNIC_RSOCKET_CONNECTED:
 	case RNIC_RSOCKET_ENDED:
 		break;
@@ -73,6 +79,8 @@ static int rsocket_stream_watch(struct rnic_rsocket *rs, struct pollfd *watched)
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 	int count = 0;
 
+	if (stream->state == RNIC_RSOCKET_LISTENING)
+		return 0;
 	watched[count++] = (struct pollfd){.fd = stream->channel->fd, .events = POLLIN};
 	if (stream->cq == NULL)
 		return count;
@@ -88,7 +96,7 @@ static void rsocket_stream_woke(struct rnic_rsocket *rs)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (stream->state != RNIC_RSOCKET_IDLE)
+	if (has_events(stream))
 		rnic_rsocket_take_events(stream);
 	if (stream->completions == NULL ||
 	    ibv_get_cq_event(stream->completions, &cq, &context) != 0)
@@ -179,12 +187,14 @@ static void close_stream(struct rnic_rsocket *rs)
 
 	if (rs->options.keeps_alive)
 		rnic_rsocket_keep_alive(rs, 0);
+	rnic_rsocket_unserve(stream);
 	rnic_rsocket_lock(rs);
 	if (stream->state == RNIC_RSOCKET_CONNECTED)
 		rsocket_stream_shut_down(rs, SHUT_RDWR);
 	rs->is_closed = true;
 	rnic_rsocket_ring(rs);
 	rnic_rsocket_unlock(rs);
+	rnic_rsocket_refuse_accepted(stream);
 }
 
 /* --- names and options ----------------------------------------------------------------------- */

@@ -59,8 +59,12 @@ struct rnic_rsocket_stream {
 	enum rnic_rsocket_stream_state state;
 	bool is_readable;
 	bool is_writable;
-	bool has_news;		       /* that no sleeper was woken for yet */
-	struct rdma_cm_event *request; /* of a listener: the next request to accept */
+	bool has_news; /* that no sleeper was woken for yet */
+	/* Of a listener: connections that raccept() has not handed out yet, the oldest first. */
+	struct rnic_rsocket_stream *accepted;
+	uint32_t accepted_count;
+	uint32_t backlog;
+	bool is_full; /* raccept() tells the listeners' thread of room */
 	struct ibv_comp_channel *completions;
 	struct ibv_cq *cq;
 	bool is_armed; /* an event of the completion queue is to come */
@@ -72,6 +76,12 @@ struct rnic_rsocket_stream {
 	struct rnic_rsocket_target peer_iomap; /* its length: entries */
 	struct rnic_rsocket_region *regions;
 	uint32_t regions_untold;
+	/* Guarded by the lock of the listener that accepted it. */
+	struct rnic_rsocket_stream *next_accepted;
+	/* Of a listener, guarded by the lock of rsocket_listeners.c. */
+	struct rnic_rsocket_stream *next_listener;
+	bool (*take_request)(struct rnic_rsocket_stream *listener);
+	bool is_served;
 };
 
 static inline struct rnic_rsocket_stream *rnic_rsocket_stream(const struct rnic_rsocket *rs)
@@ -132,15 +142,38 @@ int rnic_rsocket_endpoint_begin(struct rnic_rsocket_stream *stream, const void *
 
 /* ---- rsocket_connect.c ---- */
 
-/* Under the lock: takes in the events of the connection manager. */
+/* Under the lock: takes in the events of the connection manager, and reacts to one of them. */
 void rnic_rsocket_take_events(struct rnic_rsocket_stream *stream);
+void rnic_rsocket_react(struct rnic_rsocket_stream *stream, struct rdma_cm_event *event);
+
+/* The parameters of a request or an answer with that greeting. */
+struct rdma_conn_param rnic_rsocket_parameters_of(const uint8_t *greeting);
 
 int rnic_rsocket_stream_bind(struct rnic_rsocket *rs, const struct sockaddr *address,
 			     socklen_t bytes);
-int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog);
-int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **accepted);
 int rnic_rsocket_stream_connect(struct rnic_rsocket *rs, const struct sockaddr *address,
 				socklen_t bytes);
+
+/* ---- rsocket_accept.c ---- */
+
+int rnic_rsocket_stream_listen(struct rnic_rsocket *rs, int backlog);
+int rnic_rsocket_stream_accept(struct rnic_rsocket *rs, struct rnic_rsocket **accepted);
+
+/* Without the lock of a closed listener: ends the connections that raccept() never took. */
+void rnic_rsocket_refuse_accepted(struct rnic_rsocket_stream *listener);
+
+/* ---- rsocket_listeners.c ---- */
+
+/*
+ * From now on the listeners' thread calls take_request() without a lock when there may be an event.
+ * False: not to be called again before serve_again(). -EAGAIN: no thread to be had; and others.
+ */
+int rnic_rsocket_serve(struct rnic_rsocket_stream *listener,
+		       bool (*take_request)(struct rnic_rsocket_stream *listener));
+
+/* Both do nothing for a stream that is not served. unserve() is called without the lock. */
+void rnic_rsocket_serve_again(struct rnic_rsocket_stream *listener);
+void rnic_rsocket_unserve(struct rnic_rsocket_stream *listener);
 
 /* ---- rsocket_work.c: all under the lock ---- */
 

@@ -47,13 +47,6 @@ void rnic_rsocket_stream_destroy(struct rnic_rsocket *rs)
 {
 	struct rnic_rsocket_stream *stream = rnic_rsocket_stream(rs);
 
-	if (stream->request != NULL) {
-		struct rdma_cm_id *asking = stream->request->id;
-
-		rdma_ack_cm_event(stream->request);
-		rdma_reject(asking, NULL, 0);
-		rdma_destroy_id(asking);
-	}
 	rnic_rsocket_endpoint_destroy(stream);
 	if (stream->id != NULL)
 		rdma_destroy_id(stream->id);

@@ -149,6 +149,39 @@ ordinary_programs() {
 	over_rdma stream_run 1 "${preloaded[@]}" "$@" -T s -T b
 	over_rdma stream_run 1 "${preloaded[@]}" "$@" -T s -T a -T n
 	over_rdma stream_run 1 "${forking[@]}" "$@" -T f -T b
+	port=$((port + 1))
+	over_rdma own_client
+}
+
+# A thread that connects to its own listener, and accepts only then. Interpreters call accept4(),
+# which librspreload does not know; this one calls the functions of the C library by their names.
+own_client() {
+	check "a client before its accept" rnic 0 timeout 20 "${preloaded[@]}" python3 -c '
+import ctypes, socket, struct, sys
+c = ctypes.CDLL(None, use_errno=True)
+def call(name, *arguments):
+    result = getattr(c, name)(*arguments)
+    if result < 0:
+        sys.exit(f"{name}: errno {ctypes.get_errno()}")
+    return result
+host, port = sys.argv[1], int(sys.argv[2])
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+address = struct.pack("=H", family) + struct.pack("!H", port)
+address += (bytes(4) if ":" in host else b"") + socket.inet_pton(family, host)
+address = address.ljust(28 if ":" in host else 16, bytes(1))
+listener = call("socket", family, socket.SOCK_STREAM, 0)
+call("bind", listener, address, len(address))
+call("listen", listener, 1)
+client = call("socket", family, socket.SOCK_STREAM, 0)
+call("connect", client, address, len(address))
+for _ in range(100):
+    call("send", client, b"x", 1, 0)
+server = call("accept", listener, None, None)
+text = ctypes.create_string_buffer(100)
+if call("recv", server, text, 100, socket.MSG_WAITALL) != 100 or text.raw != b"x" * 100:
+    sys.exit("other bytes")
+for one in client, server, listener:
+    call("close", one)' "$server" $port
 }
 
 streams "${4:-}"

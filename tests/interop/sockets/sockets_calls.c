@@ -50,6 +50,16 @@ static short wait_for(int socket, short events, int timeout_ms)
 	return rpoll(&fd, 1, timeout_ms) > 0 ? fd.revents : 0;
 }
 
+static int begin_to_connect(const struct sockaddr_storage *where)
+{
+	const int client = rsocket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_true(client >= 0);
+	assert_int_equal(rconnect(client, (const struct sockaddr *)where, address_bytes), -1);
+	assert_int_equal(errno, EINPROGRESS);
+	return client;
+}
+
 /* The client does not wait, so that one thread can be both ends. */
 static int setup(void **state)
 {
@@ -59,9 +69,7 @@ static int setup(void **state)
 	socklen_t bytes = sizeof(error);
 
 	ends->listener = listen_on(&where);
-	ends->client = rsocket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	assert_int_equal(rconnect(ends->client, (struct sockaddr *)&where, address_bytes), -1);
-	assert_int_equal(errno, EINPROGRESS);
+	ends->client = begin_to_connect(&where);
 	ends->server = raccept(ends->listener, NULL, NULL);
 	assert_true(ends->server >= 0);
 	assert_int_equal(wait_for(ends->client, POLLOUT, 5000), POLLOUT);
@@ -636,6 +644,79 @@ static void test_what_there_is_not_is_refused(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
+/* --- listeners ------------------------------------------------------------------------------- */
+
+/* As over TCP, where one thread connects to its own listener. */
+static void test_a_connection_and_bytes_need_no_accept(void **state)
+{
+	struct sockaddr_storage where;
+	const int listener = listen_on(&where);
+	const int client = rsocket(address.ss_family, SOCK_STREAM, 0);
+	char text[8] = "";
+	int server;
+
+	(void)state;
+	assert_int_equal(wait_for(listener, POLLIN, 0), 0);
+	assert_int_equal(rconnect(client, (struct sockaddr *)&where, address_bytes), 0);
+	assert_int_equal(wait_for(listener, POLLIN, 5000), POLLIN);
+	assert_int_equal(rsend(client, "hello", 5, 0), 5);
+	server = raccept(listener, NULL, NULL);
+	assert_true(server >= 0);
+	assert_int_equal(rrecv(server, text, 5, MSG_WAITALL), 5);
+	assert_string_equal(text, "hello");
+	assert_int_equal(wait_for(listener, POLLIN, 0), 0);
+	rclose(client);
+	rclose(server);
+	rclose(listener);
+}
+
+/* A backlog of 1 lets two clients wait, as listen(2) of Linux does; room brings in the next one. */
+static void test_the_backlog_is_the_listeners(void **state)
+{
+	struct sockaddr_storage where;
+	socklen_t bytes = sizeof(where);
+	const int listener = rsocket(address.ss_family, SOCK_STREAM, 0);
+	int clients[3], servers[3];
+
+	(void)state;
+	assert_int_equal(rbind(listener, (struct sockaddr *)&address, address_bytes), 0);
+	assert_int_equal(rlisten(listener, 1), 0);
+	assert_int_equal(rgetsockname(listener, (struct sockaddr *)&where, &bytes), 0);
+	for (size_t i = 0; i < 3; i++) {
+		clients[i] = begin_to_connect(&where);
+		assert_int_equal(wait_for(clients[i], POLLOUT, i < 2 ? 5000 : 300),
+				 i < 2 ? POLLOUT : 0);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		servers[i] = raccept(listener, NULL, NULL);
+		assert_true(servers[i] >= 0);
+		assert_int_equal(wait_for(clients[i], POLLOUT, 5000), POLLOUT);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		rclose(clients[i]);
+		rclose(servers[i]);
+	}
+	rclose(listener);
+}
+
+/* Its port is free at once, and those who were not accepted learn of it. */
+static void test_a_closed_listener_lets_go_of_all(void **state)
+{
+	struct sockaddr_storage where;
+	const int listener = listen_on(&where);
+	const int client = begin_to_connect(&where);
+	int again = rsocket(address.ss_family, SOCK_STREAM, 0);
+
+	(void)state;
+	assert_int_equal(wait_for(client, POLLOUT, 5000), POLLOUT);
+	assert_int_equal(rclose(listener), 0);
+	assert_true((wait_for(client, POLLIN, 5000) & (POLLIN | POLLHUP)) != 0);
+	assert_int_equal(rbind(again, (struct sockaddr *)&where, address_bytes), 0);
+	assert_int_equal(rlisten(again, 0), 0);
+	rclose(again);
+	rclose(client);
+}
+
 static void take_address(const char *text)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
@@ -671,6 +752,9 @@ int main(int argc, char **argv)
 		TEST(test_the_route_is_told),
 		TEST(test_a_child_leaves_the_connection_alone),
 		TEST(test_a_child_keeps_its_own_alive),
+		cmocka_unit_test(test_a_connection_and_bytes_need_no_accept),
+		cmocka_unit_test(test_the_backlog_is_the_listeners),
+		cmocka_unit_test(test_a_closed_listener_lets_go_of_all),
 		cmocka_unit_test(test_datagrams_keep_their_bounds),
 		cmocka_unit_test(test_what_there_is_not_is_refused),
 	};
