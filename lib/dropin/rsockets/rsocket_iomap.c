@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that the peer writes to directly: riomap(), riounmap(), riowrite(). */
 #include "lib/dropin/rsockets/rsocket_stream.h"
+#include "lib/wait/awake.h"
+#include "lib/wait/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
+
+#define GLIMPSE_REGIONS 4
+#define GLIMPSE_BYTES	8
+#define GLIMPSE_PRIME	UINT64_C(0x100000001b3) /* of FNV-1a */
+#define UNANSWERED_MAX	8u
+#define HURRIED_CALLS	32u
 
 /* Holds the stream of that number. NULL: errno says why. */
 static struct rnic_rsocket_stream *get_stream(int socket)
@@ -235,6 +244,62 @@ static ssize_t write_all(struct rnic_rsocket_stream *stream, const uint8_t *from
 	return done > 0 || count == 0 ? (ssize_t)done : result;
 }
 
+/*
+ * The bytes at both ends of what the peer may write to directly: where programs have the flag by
+ * which they learn of a write. They may change at any time.
+ */
+static uint64_t glimpse_of(const struct rnic_rsocket_stream *stream)
+{
+	const struct rnic_rsocket_region *region = stream->regions;
+	uint64_t glimpse = 0;
+
+	for (int i = 0; i < GLIMPSE_REGIONS && region != NULL; i++, region = region->next) {
+		const volatile uint8_t *first = region->mr->addr;
+		const size_t length = region->mr->length;
+
+		for (size_t j = 0; j < GLIMPSE_BYTES && j < length; j++)
+			glimpse = (glimpse + first[j]) * GLIMPSE_PRIME + first[length - 1 - j];
+	}
+	return glimpse;
+}
+
+static bool awaits_answer(const struct rnic_rsocket_stream *stream, uint64_t glimpse)
+{
+	return stream->state == RNIC_RSOCKET_CONNECTED &&
+	       (stream->regions != NULL ? glimpse_of(stream) == glimpse
+					: !rnic_rsocket_flow_is_idle(&stream->flow));
+}
+
+/*
+ * A program learns of the peer's direct write by reading its own memory again and again. It does
+ * not call the library meanwhile, which would yield and take the device's turns. On few cores the
+ * device then waits for the scheduler, a hundred microseconds and more each way. So a call stays
+ * for a short time until the answer is there, or without memory for an answer until its own write
+ * has arrived. A program that sends a stream gets no answers, and its calls return at once, but for
+ * one now and then.
+ */
+static void await_answer(struct rnic_rsocket_stream *stream, uint64_t glimpse)
+{
+	const struct awake_rule *rule = &awake_rules[AWAKE_RSOCKET_WRITER];
+	struct awake awake = {0};
+	bool is_awaited = true;
+
+	if (stream->hurried > 0) {
+		stream->hurried--;
+		return;
+	}
+	awake_begin(&awake, clock_now_ns());
+	do {
+		rnic_rsocket_unlock(&stream->rs);
+		rnic_rsocket_lock(&stream->rs);
+		rnic_rsocket_take_completions(stream);
+		is_awaited = awaits_answer(stream, glimpse);
+	} while (is_awaited && awake_next(&awake, rule, clock_now_ns()) != AWAKE_SLEEP);
+	stream->unanswered = is_awaited ? stream->unanswered + 1 : 0;
+	if (stream->unanswered >= UNANSWERED_MAX)
+		stream->hurried = HURRIED_CALLS << MIN(stream->unanswered - UNANSWERED_MAX, 7u);
+}
+
 static void end_writing(void *argument)
 {
 	struct rnic_rsocket_stream *stream = argument;
@@ -247,6 +312,7 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
 {
 	RNIC_RSOCKET_CALL;
 	struct rnic_rsocket_stream *stream = get_stream(socket);
+	uint64_t glimpse;
 	ssize_t result;
 
 	if (stream == NULL)
@@ -258,7 +324,10 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
 	}
 	pthread_cleanup_push(end_writing, stream);
 	rnic_rsocket_lock(&stream->rs);
+	glimpse = glimpse_of(stream);
 	result = write_all(stream, buf, count, (uint64_t)offset, flags);
+	if (result > 0)
+		await_answer(stream, glimpse);
 	rnic_rsocket_unlock(&stream->rs);
 	pthread_cleanup_pop(true);
 	if (result >= 0)

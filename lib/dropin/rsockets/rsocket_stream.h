@@ -76,6 +76,8 @@ struct rnic_rsocket_stream {
 	struct rnic_rsocket_target peer_iomap; /* its length: entries */
 	struct rnic_rsocket_region *regions;
 	uint32_t regions_untold;
+	uint32_t unanswered; /* calls of riowrite() in a row that stayed for no answer */
+	uint32_t hurried;    /* calls of riowrite() that are not to stay */
 	/* Guarded by the lock of the listener that accepted it. */
 	struct rnic_rsocket_stream *next_accepted;
 	/* Of a listener, guarded by the lock of rsocket_listeners.c. */
