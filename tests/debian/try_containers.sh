@@ -35,10 +35,11 @@ has_podman=$(has podman podman runc)
 has_bwrap=$(has bubblewrap bwrap)
 has_nspawn=$(has systemd-nspawn systemd-nspawn)
 
-# Its images and containers are in FOLDER. These limits are those that a root without
-# CAP_SYS_RESOURCE can set.
+# Its images are in FOLDER. podman refuses a --runroot of more than 50 characters, which a folder in
+# FOLDER may have. The limits below are those that a root without CAP_SYS_RESOURCE can set.
+run_root=$(mktemp -d /run/rnic-podman-XXXXXX) || exit 1
 podman() {
-	command podman --root "$folder/images" --runroot "$folder/run" --runtime runc "$@"
+	command podman --root "$folder/images" --runroot "$run_root" --runtime runc "$@"
 }
 export CONTAINERS_CONF=$folder/containers.conf
 cat >"$CONTAINERS_CONF" <<'END'
@@ -54,9 +55,10 @@ cleanup() {
 	"$top/tools/ci/setup.sh" --folder "$folder/host" stop 2>/dev/null
 	rm -f "$cdi"
 	# A build that was ended leaves its mounts.
-	awk -v folder="$folder/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | tac |
+	awk -v folder="$folder/" -v run="$run_root/" '
+		index($2, folder) == 1 || index($2, run) == 1 { print $2 }' /proc/mounts | tac |
 		xargs -r umount --lazy
-	rm -rf "$folder"
+	rm -rf "$folder" "$run_root"
 }
 clean_at_end cleanup
 
