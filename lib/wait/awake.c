@@ -48,7 +48,7 @@ const struct awake_rule awake_rules[AWAKE_WHO_COUNT] = {
 			   .short_ns = ANY_NS,
 			   .looks = ANY_COUNT,
 			   .yields = YIELD_NEVER},
-	[AWAKE_RSOCKET_WRITER] = {.awake_ns = 100 * RNIC_NS_PER_US,
+	[AWAKE_RSOCKET_WRITER] = {.awake_ns = 400 * RNIC_NS_PER_US,
 				  .short_ns = ANY_NS,
 				  .looks = ANY_COUNT,
 				  .yields = YIELD_NEVER},

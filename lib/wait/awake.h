@@ -27,7 +27,7 @@
  *   AWAKE_CALLER                 0      -         50 us         -        0  turn   always
  *   AWAKE_EXPECTANT_CALLER       0      -         50 us    500 us        0  turn   always
  *   AWAKE_RSOCKET                0      -  polling_time         -        0  turn   never
- *   AWAKE_RSOCKET_WRITER         0      -        100 us         -        0  turn   never
+ *   AWAKE_RSOCKET_WRITER         0      -        400 us         -        0  turn   never
  *
  * Why yield: where all threads of a core poll and yield, as the daemon and programs do, each runs
  * again within microseconds, and no message needs a wake-up, the dearest part of its way. A thread

@@ -60,7 +60,7 @@ take_least_us() {
 }
 
 # While programs wait for a direct write they make no call that lets others run. Before riowrite()
-# stayed for the answer, the ratio was 8 to 80. At most two is right for a machine at rest; on a
+# stayed for the answer, the ratio was 4 to 80. At most two is right for a machine at rest; on a
 # busy one the best of three tries counts.
 direct_writes_are_quick() {
 	local stream_us try
@@ -68,10 +68,10 @@ direct_writes_are_quick() {
 		take_least_us rstream
 		stream_us=$least_us
 		take_least_us riostream
-		! awk "BEGIN { exit !($least_us < 5 * $stream_us) }" || break
+		! awk "BEGIN { exit !($least_us < 3 * $stream_us) }" || break
 	done
 	check "64 bytes: riostream $least_us us, rstream $stream_us us, try $try" \
-		awk "BEGIN { exit !($least_us < 5 * $stream_us) }"
+		awk "BEGIN { exit !($least_us < 3 * $stream_us) }"
 }
 
 streams() {

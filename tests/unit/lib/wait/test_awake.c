@@ -55,7 +55,7 @@ static void test_how_long_each_stays_awake(void **state)
 		{AWAKE_DEVICE_THREAD, 2 * US, 0, 25},	{AWAKE_DEVICE_WAITER, 2 * US, 0, 100},
 		{AWAKE_POLLER, 2 * US, 3, 4092},	{AWAKE_POLLER_IN_DEVICE, 2 * US, 3, 4092},
 		{AWAKE_CALLER, 2 * US, 0, 25},		{AWAKE_EXPECTANT_CALLER, 2 * US, 0, 25},
-		{AWAKE_RSOCKET, 2 * US, 5, 0},		{AWAKE_RSOCKET_WRITER, 2 * US, 50, 0},
+		{AWAKE_RSOCKET, 2 * US, 5, 0},		{AWAKE_RSOCKET_WRITER, 2 * US, 200, 0},
 	};
 
 	(void)state;
