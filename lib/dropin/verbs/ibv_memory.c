@@ -255,8 +255,11 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *address
 	return 0;
 }
 
-static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element, bool for_writing)
+/* NO_FAULT asks to make pages ready that are there already, and they are. */
+static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element,
+		    enum ibv_advise_mr_advice advice)
 {
+	const bool for_writing = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	const struct rnic_verbs_mr *mr = rnic_verbs_mr_of_key(pd->context, element->lkey);
 
 	if (mr == NULL || rnic_verbs_pd(mr->mr.pd)->native != rnic_verbs_pd(pd)->native)
@@ -266,29 +269,25 @@ static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element, bool for_w
 		return -EINVAL;
 	if (for_writing && (mr->access & IBV_ACCESS_LOCAL_WRITE) == 0)
 		return -EPERM;
+	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return 0;
 	return rnic_populate(mr->memory + (element->addr - mr->iova), element->length, for_writing);
 }
 
-/*
- * The library prefetches at once, with or without FLUSH. NO_FAULT asks to make pages ready that are
- * there already, and they are.
- */
+/* The library prefetches at once, with or without FLUSH. */
 int rnic_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 			 struct ibv_sge *elements, uint32_t count)
 {
-	const bool for_writing = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	int error = rnic_verbs_check_pd(pd);
 
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	if ((flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) != 0)
 		return rnic_verbs_errno(-EINVAL);
-	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return 0;
-	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !for_writing)
+	if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return rnic_verbs_errno(-EOPNOTSUPP);
 	for (uint32_t i = 0; i < count && error == 0; i++)
-		error = prefetch(pd, &elements[i], for_writing);
+		error = prefetch(pd, &elements[i], advice);
 	return rnic_verbs_errno(error);
 }
 

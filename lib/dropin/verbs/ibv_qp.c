@@ -151,27 +151,40 @@ _Static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr, sq_sig_all),
 	       "the plain attributes come first");
 
-struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
-				       struct ibv_qp_init_attr_ex *attributes)
+/* 0 when the extended attributes are served, and those that the type needs are there. */
+static int check_extended(const struct ibv_qp_init_attr_ex *attributes)
 {
 	const uint32_t served = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 				IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t given = attributes->comp_mask;
+	const enum ibv_qp_type type = attributes->qp_type;
+	const bool is_target = type == IBV_QPT_XRC_RECV;
+
+	if ((given & ~served) != 0)
+		return -EOPNOTSUPP;
+	if ((given & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attributes->create_flags != 0)
+		return -EOPNOTSUPP;
+	if ((given & (is_target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD)) == 0)
+		return -EINVAL;
+	/* Programs give an initiator the domain of its targets, too. */
+	if ((given & IBV_QP_INIT_ATTR_XRCD) != 0 && !is_target && type != IBV_QPT_XRC_SEND)
+		return -EINVAL;
+	if ((given & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
+	    (attributes->send_ops_flags & ~rnic_verbs_served_send_operations(type)) != 0)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+struct ibv_qp *rnic_verbs_create_qp_ex(struct ibv_context *context,
+				       struct ibv_qp_init_attr_ex *attributes)
+{
 	const bool has_ops = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
 	const bool is_target = attributes->qp_type == IBV_QPT_XRC_RECV;
-	const uint32_t needed = is_target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
 	struct ibv_qp *qp;
-	int error;
+	int error = check_extended(attributes);
 
-	if ((attributes->comp_mask & ~served) != 0)
-		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
-	    attributes->create_flags != 0)
-		return rnic_verbs_null(EOPNOTSUPP);
-	if ((attributes->comp_mask & needed) == 0)
-		return rnic_verbs_null(EINVAL);
-	if (has_ops && (attributes->send_ops_flags &
-			~rnic_verbs_served_send_operations(attributes->qp_type)) != 0)
-		return rnic_verbs_null(EOPNOTSUPP);
+	if (error != 0)
+		return rnic_verbs_null(-error);
 	/* The word of ibv_wr_atomic_write() travels inline. */
 	if (has_ops && (attributes->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 &&
 	    attributes->cap.max_inline_data < ATOMIC_WRITE_BYTES)

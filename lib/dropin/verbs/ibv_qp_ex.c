@@ -115,6 +115,8 @@ static struct rnic_send_wqe *batch_open_request(struct ibv_qp_ex *ibv, enum rnic
 	batch->element_count = 0;
 	batch->is_open = true;
 	batch->window = NULL;
+	if (!rnic_verbs_are_send_flags_served(ibv->wr_flags))
+		batch_fail(batch, -EINVAL);
 	return &batch->request;
 }
 

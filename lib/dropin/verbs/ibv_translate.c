@@ -438,6 +438,8 @@ int rnic_verbs_send_wqe(const struct ibv_send_wr *from, enum rnic_qp_type type,
 
 	if ((unsigned)from->opcode >= RNIC_WR_OPCODE_COUNT)
 		return -EOPNOTSUPP;
+	if (!rnic_verbs_are_send_flags_served((unsigned)from->send_flags))
+		return -EINVAL;
 	operation = rnic_wr_operation((uint8_t)from->opcode);
 	*to = (struct rnic_send_wqe){
 		.wr_id = from->wr_id,

@@ -35,8 +35,17 @@ int rnic_verbs_qp_mask(enum ibv_qp_type type, int mask);
 void rnic_verbs_qp_attributes(const struct ibv_qp_attr *from, struct rnic_qp_attributes *to);
 void rnic_verbs_qp_attr(const struct rnic_qp_attributes *from, struct ibv_qp_attr *to);
 
-/* The flags that the device knows; the rest ask for nothing on RoCE. */
+/*
+ * The flags that the device knows. Of the rest IP_CSUM asks for something, a checksum in the
+ * payload, which no queue pair of ours writes: the caller refuses it. Others have no meaning, and
+ * Linux's providers ignore them.
+ */
 uint8_t rnic_verbs_send_flags(unsigned flags);
+
+static inline bool rnic_verbs_are_send_flags_served(unsigned flags)
+{
+	return (flags & IBV_SEND_IP_CSUM) == 0;
+}
 
 /*
  * The operands of a BIND_MW, and the window's new key in to->rkey. -EINVAL: no window, or bytes of
@@ -47,8 +56,8 @@ int rnic_verbs_bind(struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_i
 
 /*
  * Everything of a request but its payload, for rnic_send_append() of a queue pair of `type`.
- * -EINVAL: a bind of a window that is not of type 2, or as of rnic_verbs_bind(). -EOPNOTSUPP: no
- * such opcode.
+ * -EINVAL: a bind of a window that is not of type 2, or as of rnic_verbs_bind(), or IP_CSUM.
+ * -EOPNOTSUPP: no such opcode.
  */
 int rnic_verbs_send_wqe(const struct ibv_send_wr *from, enum rnic_qp_type type,
 			struct rnic_send_wqe *to);

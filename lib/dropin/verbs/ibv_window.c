@@ -56,8 +56,10 @@ static int bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bi
 		.opcode = RNIC_WR_BIND_MW,
 		.flags = rnic_verbs_send_flags(bind->send_flags),
 	};
-	int error = rnic_send_begin(qp);
+	int error = rnic_verbs_are_send_flags_served((unsigned)bind->send_flags) ? 0 : -EINVAL;
 
+	if (error == 0)
+		error = rnic_send_begin(qp);
 	if (error != 0)
 		return rnic_verbs_errno(error);
 	error = rnic_verbs_bind(mw, ibv_inc_rkey(mw->rkey), &bind->bind_info, &wqe);

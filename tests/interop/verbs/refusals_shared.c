@@ -186,13 +186,21 @@ static struct ibv_xrcd *open_domain(struct bench *bench, FILE *file, int flags)
 	return ibv_open_xrcd(bench->context, &wanted);
 }
 
+/* With the device inside the program the answer for any file is EOPNOTSUPP. */
+static int of_a_file(const struct bench *bench, int result, int expected)
+{
+	if (!bench->is_direct)
+		return result;
+	return result == EOPNOTSUPP ? expected : NOT_REFUSED;
+}
+
 static int open_xrcd_that_is_not(struct bench *bench)
 {
 	FILE *file = tmpfile();
 	int result = NULL_ERRNO(open_domain(bench, file, 0));
 
 	fclose(file);
-	return result;
+	return of_a_file(bench, result, EAGAIN);
 }
 
 static int open_xrcd_flags(struct bench *bench)
@@ -211,7 +219,9 @@ static int open_xrcd_exclusively(struct bench *bench)
 	int result = NULL_ERRNO(open_domain(bench, file, O_CREAT | O_EXCL));
 
 	fclose(file);
-	return first == NULL || ibv_close_xrcd(first) != 0 ? NOT_REFUSED : result;
+	if (first != NULL && ibv_close_xrcd(first) != 0)
+		return NOT_REFUSED;
+	return first == NULL && !bench->is_direct ? NOT_REFUSED : of_a_file(bench, result, EINVAL);
 }
 
 static int close_xrcd_in_use(struct bench *bench)

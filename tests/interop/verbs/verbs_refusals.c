@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plain libibverbs with wrong arguments, under rnic-run on a device with one address: what each
- * call answers, and that it opens no descriptor. At the end every object is destroyed, but the
- * device stays open until standard input ends, so that verbs_refusals.sh can see from outside that
- * nothing is left.
+ * call answers, and that it opens no descriptor. Then all values of every word of flags. At the end
+ * every object is destroyed, but the device stays open until standard input ends, so that
+ * verbs_refusals.sh can see from outside that nothing is left.
  */
 #include "tests/interop/verbs/refusals.h"
 
@@ -64,11 +64,13 @@ static void make_objects(struct bench *bench)
 	bench->cq = ibv_create_cq(bench->context, 4 * DEPTH, NULL, bench->channel, 0);
 	require(bench->pd != NULL && bench->cq != NULL, "the PD and the CQ");
 	bench->mr = ibv_reg_mr(bench->pd, bench->bytes, BYTES, IBV_ACCESS_LOCAL_WRITE);
+	bench->open = ibv_reg_mr(bench->pd, bench->bytes, BYTES, EVERY_RIGHT);
 	bench->srq = ibv_create_srq(bench->pd, &srq);
 	bench->xrcd = ibv_open_xrcd(bench->context, &xrcd);
 	bench->dm = ibv_alloc_dm(bench->context, &dm);
-	require(bench->mr != NULL && bench->srq != NULL && bench->xrcd != NULL && bench->dm != NULL,
-		"memory, SRQ and XRC domain");
+	require(bench->mr != NULL && bench->open != NULL, "the regions");
+	require(bench->srq != NULL && bench->xrcd != NULL && bench->dm != NULL,
+		"SRQ, XRC domain and device memory");
 	rc = init_attributes(bench);
 	ud = rc;
 	ud.qp_type = IBV_QPT_UD;
@@ -83,22 +85,28 @@ static void destroy_objects(struct bench *bench)
 	require(ibv_free_dm(bench->dm) == 0, "ibv_free_dm");
 	require(ibv_close_xrcd(bench->xrcd) == 0, "ibv_close_xrcd");
 	require(ibv_destroy_srq(bench->srq) == 0, "ibv_destroy_srq");
-	require(ibv_dereg_mr(bench->mr) == 0, "ibv_dereg_mr");
+	require(ibv_dereg_mr(bench->mr) == 0 && ibv_dereg_mr(bench->open) == 0, "ibv_dereg_mr");
 	require(ibv_destroy_cq(bench->cq) == 0, "ibv_destroy_cq");
 	require(ibv_destroy_comp_channel(bench->channel) == 0, "ibv_destroy_comp_channel");
 	require(ibv_dealloc_pd(bench->pd) == 0, "ibv_dealloc_pd");
 }
 
-static bool run(struct bench *bench, const struct refusal *refusal)
+static void reset_queue_pairs(struct bench *bench, const char *after)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+
+	require(ibv_modify_qp(bench->rc, &reset, IBV_QP_STATE) == 0 &&
+			ibv_modify_qp(bench->ud, &reset, IBV_QP_STATE) == 0,
+		after);
+}
+
+static bool run(struct bench *bench, const struct refusal *refusal)
+{
 	int before = open_descriptors(), after, found;
 
 	found = refusal->run(bench);
 	after = open_descriptors();
-	require(ibv_modify_qp(bench->rc, &reset, IBV_QP_STATE) == 0 &&
-			ibv_modify_qp(bench->ud, &reset, IBV_QP_STATE) == 0,
-		refusal->name);
+	reset_queue_pairs(bench, refusal->name);
 	if (found == refusal->expected && after == before) {
 		printf("ok    %s: %s\n", refusal->name, strerrorname_np(found));
 		return true;
@@ -109,18 +117,62 @@ static bool run(struct bench *bench, const struct refusal *refusal)
 	return false;
 }
 
+static const char *name_of(int found)
+{
+	switch (found) {
+	case 0:
+		return "done";
+	case NOT_DONE:
+		return "taken, and nothing done";
+	case NOT_REFUSED:
+		return "an unforeseen answer";
+	default:
+		return strerrorname_np(found);
+	}
+}
+
+static bool run_word(struct bench *bench, const struct flag_word *word)
+{
+	bool is_good = true;
+	int done = 0;
+
+	for (uint32_t i = 0; i < word->width; i++) {
+		const uint64_t value = word->counts ? i : UINT64_C(1) << i;
+		const bool is_served = (word->served >> i & 1) != 0;
+		const int found = word->give(bench, value);
+
+		reset_queue_pairs(bench, word->name);
+		done += is_served;
+		if (is_served ? found == 0 : found == EINVAL || found == EOPNOTSUPP)
+			continue;
+		printf("FAIL  %s %#llx: expected %s, found %s\n", word->name,
+		       (unsigned long long)value, is_served ? "done" : "a refusal", name_of(found));
+		is_good = false;
+	}
+	if (is_good)
+		printf("ok    %s: %d done, %d refused\n", word->name, done,
+		       (int)word->width - done);
+	return is_good;
+}
+
 int main(void)
 {
 	static const struct refusal *const tables[] = {refusals_memory, refusals_qp,
 						       refusals_shared, refusals_overwritten};
+	static const struct flag_word *const words[] = {flags_of_memory, flags_of_queues,
+							flags_of_qps};
 	struct bench bench = {0};
 	int failures = 0;
 
+	bench.is_direct = getenv("RNIC_TEST_DIRECT") != NULL;
 	open_device(&bench);
 	make_objects(&bench);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct refusal *refusal = tables[i]; refusal->name != NULL; refusal++)
 			failures += !run(&bench, refusal);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (const struct flag_word *word = words[i]; word->name != NULL; word++)
+			failures += !run_word(&bench, word);
 	destroy_objects(&bench);
 	printf("all destroyed\n");
 	fflush(stdout);

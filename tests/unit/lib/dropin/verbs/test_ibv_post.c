@@ -82,8 +82,7 @@ struct request {
 /* With one element each. */
 static const struct request with_payload[] = {
 	{RNIC_QP_TYPE_RC,
-	 {.opcode = IBV_WR_SEND,
-	  .send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_IP_CSUM},
+	 {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | 1 << 20},
 	 {.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_SIGNALED | RNIC_SEND_FENCE}},
 	{RNIC_QP_TYPE_UC,
 	 {.opcode = IBV_WR_RDMA_WRITE, .wr.rdma = {ADDRESS, RKEY}},
@@ -235,6 +234,7 @@ static void test_refusals(void **state)
 		  .send_flags = IBV_SEND_INLINE},
 		 EINVAL},
 		{{.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_INLINE}, EINVAL},
+		{{.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_IP_CSUM}, EINVAL},
 		{{.opcode = IBV_WR_LOCAL_INV, .sg_list = elements, .num_sge = 1}, EINVAL},
 		{{.opcode = IBV_WR_ATOMIC_WRITE}, EINVAL},
 		{{.opcode = IBV_WR_BIND_MW}, EINVAL},

@@ -307,6 +307,13 @@ static void too_many_requests(struct ibv_qp_ex *qp)
 		ibv_wr_send(qp);
 }
 
+static void with_a_checksum(struct ibv_qp_ex *qp)
+{
+	qp->wr_flags = IBV_SEND_IP_CSUM;
+	ibv_wr_send(qp);
+	qp->wr_flags = 0;
+}
+
 static void not_served(struct ibv_qp_ex *qp)
 {
 	ibv_wr_send_tso(qp, NULL, 0, 0);
@@ -321,7 +328,7 @@ static void test_errors_surface_at_complete(void **state)
 	} rows[] = {
 		{too_much_inline, EINVAL},	  {too_many_elements, EINVAL},
 		{absurdly_many_elements, EINVAL}, {too_many_requests, ENOMEM},
-		{not_served, EOPNOTSUPP},
+		{not_served, EOPNOTSUPP},	  {with_a_checksum, EINVAL},
 	};
 	struct bench *bench = *state;
 
