@@ -47,6 +47,13 @@ if(RNIC_COVERAGE)
   target_link_options(rnic_options INTERFACE --coverage)
 endif()
 
+# What a sanitizer or the counts add to a program needs system calls that the call filters refuse.
+if(RNIC_SANITIZE OR RNIC_COVERAGE)
+  set(RNIC_CALL_FILTERS OFF)
+else()
+  set(RNIC_CALL_FILTERS ON)
+endif()
+
 function(rnic_static_library name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
