@@ -138,7 +138,8 @@ run_arm64() {
 }
 
 # run_coverage: the interop entries are one of each kind of traffic. Programs of other users cannot
-# write their counts into the build tree, so the entries are those of one user.
+# write their counts into the build tree, so the entries are those of one user. hostile_users reads
+# how fast a program of another user is; there it would read that program's complaints of that.
 run_coverage() {
 	local directory=$top/build-coverage entries
 	entries="pingpong_pair_uring_4|unreliable_one_uring_4|connections_pair_socket_4"
@@ -149,7 +150,7 @@ run_coverage() {
 	find "$directory" -name '*.gcda' -delete # of an earlier run
 	export GCOV_ERROR_FILE=/dev/null
 	run_suites coverage "$directory" -L "unit|sim|script|hostile" \
-		-E "^sim_completion_times\$"
+		-E "^(sim_completion_times|hostile_users)\$"
 	run_suites coverage-interop "$directory" -R "^interop_($entries)\$"
 	echo "== coverage: the report"
 	stages+=(report)
