@@ -180,7 +180,7 @@ check "RNIC_DISABLE=1 shows no device" fails grep -q rnic0 "$WORK/disabled"
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid $stranger --regid $stranger --clear-groups \
 	test -x "$BIN/rnic-run"; then
 	rnic 0 setpriv --reuid $stranger --regid $stranger --clear-groups \
-		rdma resource show qp -j >"$WORK/stranger" 2>&1
+		rdma resource show qp -j >"$WORK/stranger" 2>"$WORK/stranger.err"
 	check "another user sees no queue pair" test "$(tr -d '\n ' <"$WORK/stranger")" = "[]"
 else
 	skip_part "what another user sees, which needs root"
