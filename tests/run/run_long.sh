@@ -145,7 +145,7 @@ run_coverage() {
 	entries="pingpong_pair_uring_4|unreliable_one_uring_4|connections_pair_socket_4"
 	entries+="|shared_pair_socket_4|sockets_pair_uring_4|handle_api_one|context_api_one|rpc_one"
 	entries+="|rdma_tool_pair_socket_4|causes_pair_socket_4|lab_one_uring_4"
-	entries+="|verbs_statuses_uring"
+	entries+="|verbs_statuses_uring|direct_pingpong"
 	build coverage "$directory" gcc -DRNIC_COVERAGE=ON || return
 	find "$directory" -name '*.gcda' -delete # of an earlier run
 	export GCOV_ERROR_FILE=/dev/null
