@@ -336,11 +336,13 @@ MODIFY(modify_ud_in_init, IBV_QPT_UD, IBV_QPS_INIT)
 MODIFY(modify_ud_in_rts, IBV_QPT_UD, IBV_QPS_RTS)
 MODIFY(modify_ud_in_sqd, IBV_QPT_UD, IBV_QPS_SQD)
 
-static bool is_readable(int fd)
+#define EVENT_MS 30000 /* for one that must come */
+
+static bool is_readable(int fd, int timeout_ms)
 {
 	struct pollfd wanted = {.fd = fd, .events = POLLIN};
 
-	return poll(&wanted, 1, 0) == 1;
+	return poll(&wanted, 1, timeout_ms) == 1;
 }
 
 /* Those of requests that a peer refused. */
@@ -348,7 +350,7 @@ static void take_events(struct bench *bench)
 {
 	struct ibv_async_event event;
 
-	while (is_readable(bench->context->async_fd) &&
+	while (is_readable(bench->context->async_fd, 0) &&
 	       ibv_get_async_event(bench->context, &event) == 0)
 		ibv_ack_async_event(&event);
 }
@@ -371,7 +373,7 @@ static int drain(struct bench *bench, uint64_t mask)
 			result = NOT_DONE;
 		ibv_ack_async_event(&event);
 	}
-	return is_readable(bench->context->async_fd) ? NOT_DONE : result;
+	return is_readable(bench->context->async_fd, 0) ? NOT_DONE : result;
 }
 
 /* A right of the queue pair lets its peer at a region that has every right. */
@@ -501,13 +503,14 @@ static void post_receive(struct bench *bench, struct ibv_qp *qp)
 	ibv_post_recv(qp, &wr, &bad);
 }
 
-/* Takes the event of the queue, if there is one. */
-static bool was_woken(struct bench *bench)
+/* Takes the event of the queue, if one comes in time. */
+static bool was_woken(struct bench *bench, int timeout_ms)
 {
 	struct ibv_cq *cq;
 	void *user;
 
-	if (!is_readable(bench->channel->fd) || ibv_get_cq_event(bench->channel, &cq, &user) != 0)
+	if (!is_readable(bench->channel->fd, timeout_ms) ||
+	    ibv_get_cq_event(bench->channel, &cq, &user) != 0)
 		return false;
 	ibv_ack_cq_events(cq, 1);
 	return true;
@@ -521,6 +524,7 @@ static bool was_woken(struct bench *bench)
 static int send_flags(struct bench *bench, uint64_t flag)
 {
 	const bool is_inline = flag == IBV_SEND_INLINE;
+	const bool is_solicited = flag == IBV_SEND_SOLICITED;
 	struct ibv_sge sge = {(uintptr_t)bench->bytes, 8, is_inline ? 0 : bench->open->lkey};
 	struct ibv_send_wr second = {.wr_id = 3,
 				     .opcode = IBV_WR_SEND,
@@ -539,7 +543,7 @@ static int send_flags(struct bench *bench, uint64_t flag)
 	bench_connect(bench, bench->rc, 0);
 	post_receive(bench, bench->rc);
 	post_receive(bench, bench->rc);
-	was_woken(bench);
+	was_woken(bench, 0);
 	ibv_req_notify_cq(bench->cq, 1);
 	result = ibv_post_send(bench->rc, &wr, &bad);
 	if (result != 0)
@@ -554,7 +558,7 @@ static int send_flags(struct bench *bench, uint64_t flag)
 		signaled += wc.wr_id == 2;
 	}
 	return signaled == (flag == IBV_SEND_SIGNALED) &&
-			       was_woken(bench) == (flag == IBV_SEND_SOLICITED)
+			       was_woken(bench, is_solicited ? EVENT_MS : 0) == is_solicited
 		       ? 0
 		       : NOT_DONE;
 }

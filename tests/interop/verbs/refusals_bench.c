@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WAIT_S 5
+#define WAIT_S 30
 
 static void give_up(const char *what)
 {
