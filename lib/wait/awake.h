@@ -95,7 +95,7 @@ struct awake {
 	uint64_t last_wait_ns;	 /* how long the latest wait took */
 	uint64_t sleep_until_ns; /* after a long yield */
 	uint64_t alone_until_ns; /* after a quick yield */
-	uint64_t late_ns;	 /* the latest sleep ended so long after its time; 0: hardly */
+	uint64_t late_ns;	 /* how late the latest sleep ended; 0: less than a long yield */
 	uint32_t looks;		 /* that found nothing in a row, where the thread counts them */
 };
 
@@ -129,7 +129,7 @@ static inline void awake_note_look(struct awake *awake)
 /* A yield began and ended. */
 void awake_note_yield(struct awake *awake, uint64_t began_ns, uint64_t ended_ns);
 
-/* A sleep of `wanted_ns` that nothing ended took so long. */
+/* A sleep of `wanted_ns` took `took_ns`, and no wake-up ended the sleep. */
 void awake_note_sleep(struct awake *awake, uint64_t wanted_ns, uint64_t took_ns);
 
 /* --- the decision ----------------------------------------------------------------------------- */
@@ -143,8 +143,7 @@ static inline bool awake_turns_at_once(const struct awake *awake, const struct a
 	return awake->looks < rule->turns;
 }
 
-/* What the thread does next. A thread with a deadline asks awake_before_sleep() before it sleeps.
- */
+/* What the thread does next. Before a sleep, a thread with a deadline asks awake_before_sleep(). */
 enum awake_step awake_next(const struct awake *awake, const struct awake_rule *rule,
 			   uint64_t now_ns);
 
@@ -156,9 +155,9 @@ enum awake_step awake_before_sleep(const struct awake_rule *rule, uint64_t now_n
 				   uint64_t deadline_ns);
 
 /*
- * How long a thread sleeps that looks again and again, and would sleep for `wanted_ns`. A thread
- * that got its core late finds too many threads there: it stays away for as long as it waited, so
- * that the daemon gets a turn among any number of them.
+ * How long a thread sleeps between two looks, when the thread would sleep for `wanted_ns`. A sleep
+ * that ended late means too many threads for the cores. The next sleep is as long as this one was
+ * late, so that the daemon gets a turn among any number of threads.
  */
 static inline uint64_t awake_sleep_ns(const struct awake *awake, uint64_t wanted_ns)
 {

@@ -2,46 +2,36 @@
 #include "daemon/control/network/next_hop.h"
 
 #include "daemon/shared/network/netlink_message.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/packet.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define ANSWER_BYTES  8192 /* longer than what the kernel tells of one link */
 #define DISCARD_PORT  9
-#define QUESTION_ROOM 96
+#define QUESTION_ROOM 128
 
-/* A question: the header of its family, and attributes behind it. */
+/* A question to the kernel: the header of its family, and attributes behind it. */
 struct question {
 	_Alignas(8) uint8_t bytes[QUESTION_ROOM];
-	size_t length;
+	struct nlmsghdr *message; /* in `bytes` */
 };
 
-static void question_begin(struct question *question, const void *header, size_t bytes)
+static void question_begin(struct question *question, uint16_t type, const void *header,
+			   size_t bytes)
 {
-	memcpy(question->bytes, header, bytes);
-	question->length = NLMSG_ALIGN(bytes);
-}
-
-static void question_add(struct question *question, uint16_t type, const void *value, size_t bytes)
-{
-	const struct rtattr attribute = {
-		.rta_len = (uint16_t)RTA_LENGTH(bytes),
-		.rta_type = type,
-	};
-	uint8_t *at = question->bytes + question->length;
-
-	memcpy(at, &attribute, sizeof(attribute));
-	memcpy(at + RTA_LENGTH(0), value, bytes);
-	question->length += RTA_SPACE(bytes);
+	question->message = mnl_nlmsg_put_header(question->bytes);
+	question->message->nlmsg_type = type;
+	question->message->nlmsg_flags = NLM_F_REQUEST;
+	memcpy(mnl_nlmsg_put_extra_header(question->message, bytes), header, bytes);
 }
 
 static uint8_t family_of(const struct rnic_gid *gid)
@@ -56,19 +46,18 @@ static uint8_t address_bytes(const struct rnic_gid *gid)
 
 static void question_add_gid(struct question *question, uint16_t type, const struct rnic_gid *gid)
 {
-	question_add(question, type, rnic_gid_is_ipv4(gid) ? rnic_gid_ipv4(gid) : gid->bytes,
-		     address_bytes(gid));
+	mnl_attr_put(question->message, type, address_bytes(gid),
+		     rnic_gid_is_ipv4(gid) ? rnic_gid_ipv4(gid) : gid->bytes);
 }
 
 /* The kernel answers during the request. False: it does not answer, or with something else. */
-static bool next_hop_ask(int fd, uint16_t type, const struct question *question,
-			 struct netlink_fact *fact)
+static bool next_hop_ask(int fd, const struct question *question, struct netlink_fact *fact)
 {
 	_Alignas(8) uint8_t bytes[ANSWER_BYTES];
 	struct netlink_reader reader;
 	ssize_t length;
 
-	if (netlink_request(fd, type, NLM_F_REQUEST, question->bytes, question->length) != 0)
+	if (send(fd, question->bytes, question->message->nlmsg_len, 0) < 0)
 		return false;
 	length = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_TRUNC);
 	if (length <= 0 || (size_t)length > sizeof(bytes))
@@ -92,13 +81,12 @@ static bool next_hop_find_route(int fd, const struct hop_way *way, struct next_h
 	struct question question;
 	struct netlink_fact fact;
 
-	question_begin(&question, &header, sizeof(header));
+	question_begin(&question, RTM_GETROUTE, &header, sizeof(header));
 	question_add_gid(&question, RTA_DST, &way->peer);
 	question_add_gid(&question, RTA_SRC, &way->source);
 	if (rnic_gid_is_link_local(&way->peer))
-		question_add(&question, RTA_OIF, &way->netdev_index, sizeof(way->netdev_index));
-	if (!next_hop_ask(fd, RTM_GETROUTE, &question, &fact) || fact.kind != NETLINK_ROUTE ||
-	    !fact.is_to_host)
+		mnl_attr_put_u32(question.message, RTA_OIF, way->netdev_index);
+	if (!next_hop_ask(fd, &question, &fact) || fact.kind != NETLINK_ROUTE || !fact.is_to_host)
 		return false;
 	*hop = (struct next_hop){fact.gid, fact.netdev_index};
 	if (rnic_gid_is_zero(&fact.gid))
@@ -116,9 +104,9 @@ static bool next_hop_lacks_address(int fd, const struct next_hop *hop)
 	struct question question;
 	struct netlink_fact fact;
 
-	question_begin(&question, &header, sizeof(header));
+	question_begin(&question, RTM_GETNEIGH, &header, sizeof(header));
 	question_add_gid(&question, NDA_DST, &hop->gid);
-	if (!next_hop_ask(fd, RTM_GETNEIGH, &question, &fact))
+	if (!next_hop_ask(fd, &question, &fact))
 		return false;
 	if (fact.kind == NETLINK_DUMP_FAILED)
 		return fact.error == -ENOENT;
@@ -131,8 +119,8 @@ static bool next_hop_has_link_addresses(int fd, const struct next_hop *hop)
 	struct question question;
 	struct netlink_fact fact;
 
-	question_begin(&question, &header, sizeof(header));
-	return next_hop_ask(fd, RTM_GETLINK, &question, &fact) && fact.kind == NETLINK_LINK &&
+	question_begin(&question, RTM_GETLINK, &header, sizeof(header));
+	return next_hop_ask(fd, &question, &fact) && fact.kind == NETLINK_LINK &&
 	       fact.has_neighbours;
 }
 
@@ -142,47 +130,25 @@ bool next_hop_is_unknown(int fd, const struct hop_way *way, struct next_hop *hop
 	       next_hop_has_link_addresses(fd, hop);
 }
 
-static socklen_t next_hop_sockaddr(const struct rnic_gid *gid, uint32_t netdev_index, uint16_t port,
-				   struct sockaddr_storage *address)
-{
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)address;
-	struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)address;
-
-	memset(address, 0, sizeof(*address));
-	address->ss_family = family_of(gid);
-	if (rnic_gid_is_ipv4(gid)) {
-		ipv4->sin_port = htons(port);
-		memcpy(&ipv4->sin_addr, rnic_gid_ipv4(gid), sizeof(ipv4->sin_addr));
-		return sizeof(*ipv4);
-	}
-	ipv6->sin6_port = htons(port);
-	memcpy(&ipv6->sin6_addr, gid->bytes, sizeof(ipv6->sin6_addr));
-	if (rnic_gid_is_link_local(gid))
-		ipv6->sin6_scope_id = netdev_index;
-	return sizeof(*ipv6);
-}
-
 /* Negative errno of sendto(2). */
 static int next_hop_send(int fd, const struct hop_way *way, uint16_t port)
 {
-	struct sockaddr_storage to;
-	const socklen_t bytes = next_hop_sockaddr(&way->peer, way->netdev_index, port, &to);
+	union udp_address to;
+	const socklen_t bytes = udp_address_write(&to, &way->peer, port, way->netdev_index);
 
-	return sendto(fd, "", 0, MSG_DONTWAIT, (const struct sockaddr *)&to, bytes) < 0 ? -errno
-											: 0;
+	return sendto(fd, "", 0, MSG_DONTWAIT, &to.any, bytes) < 0 ? -errno : 0;
 }
 
 /* A firewall that lets no datagram out (EPERM) must let those of RNICs out. */
 void next_hop_call(const struct hop_way *way)
 {
-	struct sockaddr_storage from;
-	const socklen_t from_bytes = next_hop_sockaddr(&way->source, way->netdev_index, 0, &from);
-	int fd = socket(from.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	union udp_address from;
+	const socklen_t from_bytes = udp_address_write(&from, &way->source, 0, way->netdev_index);
+	int fd = socket(from.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return;
-	if (bind(fd, (const struct sockaddr *)&from, from_bytes) == 0 &&
-	    next_hop_send(fd, way, DISCARD_PORT) == -EPERM)
+	if (bind(fd, &from.any, from_bytes) == 0 && next_hop_send(fd, way, DISCARD_PORT) == -EPERM)
 		next_hop_send(fd, way, RNIC_UDP_PORT);
 	close(fd);
 }

@@ -145,9 +145,7 @@ static int direct_poll_mixed(struct direct_waiter *waiter, struct pollfd *wakes,
 		waiter->restart_fd = 0;
 		return direct_ppoll(wakes, count, deadline_ns, &waiter->mask);
 	}
-	for (int signal = 1; signal <= SIGRTMAX; signal++)
-		if (sigismember(restarting, signal) == 1)
-			sigaddset(&mask, signal);
+	sigorset(&mask, &mask, restarting);
 	*restart = (struct pollfd){.fd = waiter->restart_fd, .events = POLLIN};
 	ready = direct_ppoll(wakes, count + 1, deadline_ns, &mask);
 	direct_close_restart(waiter);
@@ -171,10 +169,7 @@ static bool direct_should_take_signals(struct direct_waiter *waiter)
 		return false;
 	if (sigpending(&pending) != 0)
 		return true;
-	for (int signal = 1; signal <= SIGRTMAX; signal++)
-		if (sigismember(&pending, signal) == 1 && sigismember(&waiter->mask, signal) == 0)
-			return true;
-	return false;
+	return direct_take_out(&pending, &waiter->mask);
 }
 
 /*

@@ -297,7 +297,7 @@ bool netlink_next(struct netlink_reader *reader, struct netlink_fact *fact)
 
 int netlink_request(int fd, uint16_t type, uint16_t flags, const void *header, size_t header_bytes)
 {
-	_Alignas(8) uint8_t bytes[128];
+	_Alignas(8) uint8_t bytes[64];
 	struct nlmsghdr *message = mnl_nlmsg_put_header(bytes);
 
 	assert(header_bytes <= sizeof(bytes) - MNL_NLMSG_HDRLEN);

@@ -456,9 +456,12 @@ static void request_connection_note_wait(struct request_connection *connection,
 {
 	struct request_server *server = connection->server;
 	const uint64_t sent_ns = request_connection_stamp_ns(message);
-	const uint64_t now_ns = clock_wall_ns();
+	uint64_t now_ns;
 
-	if (sent_ns != 0 && now_ns > sent_ns + LATE_NS)
+	if (sent_ns == 0)
+		return;
+	now_ns = clock_wall_ns();
+	if (now_ns > sent_ns + LATE_NS)
 		server->role->note_late(connection, now_ns - sent_ns, server->taken_ns > sent_ns);
 	server->taken_ns = now_ns;
 }

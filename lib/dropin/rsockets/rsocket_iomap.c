@@ -324,7 +324,7 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
 	}
 	pthread_cleanup_push(end_writing, stream);
 	rnic_rsocket_lock(&stream->rs);
-	glimpse = glimpse_of(stream);
+	glimpse = stream->hurried > 0 ? 0 : glimpse_of(stream);
 	result = write_all(stream, buf, count, (uint64_t)offset, flags);
 	if (result > 0)
 		await_answer(stream, glimpse);

@@ -9,6 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+/* Bits that the headers of rdma-core 44 lack. */
+#define DEVICE_FLUSH_GLOBAL	 (UINT64_C(1) << 38) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL */
+#define DEVICE_ATOMIC_WRITE	 (UINT64_C(1) << 40) /* IB_UVERBS_DEVICE_ATOMIC_WRITE */
+#define ODP_SUPPORT_FLUSH	 (1U << 6)	     /* IBV_ODP_SUPPORT_FLUSH */
+#define ODP_SUPPORT_ATOMIC_WRITE (1U << 7)	     /* IBV_ODP_SUPPORT_ATOMIC_WRITE */
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
 	rnic_verbs_device_attr(rnic_get_device_attributes(rnic_verbs_native(context)), attributes);
@@ -24,12 +30,6 @@ static void copy_known(void *to, size_t to_bytes, const void *whole, size_t whol
 	memset((uint8_t *)to + known, 0, to_bytes - known);
 }
 
-/* Bits that headers of rdma-core 44 or of its kernel lack. */
-#define DEVICE_FLUSH_GLOBAL (UINT64_C(1) << 38) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL */
-#define DEVICE_ATOMIC_WRITE (UINT64_C(1) << 40) /* IB_UVERBS_DEVICE_ATOMIC_WRITE */
-#define ODP_SUPPORT_FLUSH   (1U << 6)		/* IBV_ODP_SUPPORT_FLUSH */
-#define ODP_ATOMIC_WRITE    (1U << 7)		/* IBV_ODP_SUPPORT_ATOMIC_WRITE */
-
 int rnic_verbs_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attributes, size_t bytes)
@@ -38,7 +38,7 @@ int rnic_verbs_query_device_ex(struct ibv_context *context,
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 	const uint32_t unreliable = datagram | IBV_ODP_SUPPORT_WRITE;
 	const uint32_t reliable = unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC |
-				  ODP_SUPPORT_FLUSH | ODP_ATOMIC_WRITE;
+				  ODP_SUPPORT_FLUSH | ODP_SUPPORT_ATOMIC_WRITE;
 	struct ibv_device_attr_ex whole = {
 		.odp_caps =
 			{

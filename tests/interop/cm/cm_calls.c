@@ -50,6 +50,15 @@ static int answer(struct cm_ends *ends, uint8_t responder_resources)
 	return rdma_accept(ends->server, &parameters);
 }
 
+/* Two ends whose connection stands. */
+static void stand(struct cm_ends *ends)
+{
+	cm_ends_create(ends);
+	ask(ends, 1);
+	assert_int_equal(answer(ends, 1), 0);
+	cm_ends_expect_standing(ends);
+}
+
 static void part(struct cm_ends *ends)
 {
 	assert_int_equal(rdma_disconnect(ends->client), 0);
@@ -201,10 +210,7 @@ static void test_channel_ends_with_identifiers(void **state)
 	struct cm_ends ends;
 
 	(void)state;
-	cm_ends_create(&ends);
-	ask(&ends, 1);
-	assert_int_equal(answer(&ends, 1), 0);
-	cm_ends_expect_standing(&ends);
+	stand(&ends);
 	rdma_destroy_event_channel(ends.server_events);
 	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);
 	ends.server_events = rdma_create_event_channel();
@@ -231,10 +237,7 @@ static bool is_told_within(const struct rdma_event_channel *events, int millisec
 /* A connection whose client has disconnected, which the server knows. */
 static void leave(struct cm_ends *ends)
 {
-	cm_ends_create(ends);
-	ask(ends, 1);
-	assert_int_equal(answer(ends, 1), 0);
-	cm_ends_expect_standing(ends);
+	stand(ends);
 	assert_int_equal(rdma_disconnect(ends->client), 0);
 	assert_int_equal(state_of(ends->client), IBV_QPS_ERR);
 	cm_ends_take_event(ends->server_events, RDMA_CM_EVENT_DISCONNECTED);
@@ -295,10 +298,7 @@ static void test_both_disconnect(void **state)
 	struct cm_ends ends;
 
 	(void)state;
-	cm_ends_create(&ends);
-	ask(&ends, 1);
-	assert_int_equal(answer(&ends, 1), 0);
-	cm_ends_expect_standing(&ends);
+	stand(&ends);
 	assert_int_equal(rdma_disconnect(ends.client), 0);
 	assert_int_equal(rdma_disconnect(ends.server), 0);
 	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_DISCONNECTED);

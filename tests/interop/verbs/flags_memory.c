@@ -217,42 +217,25 @@ static int alloc_mw(struct bench *bench, uint64_t type)
 	return mw->type == (enum ibv_mw_type)type && ibv_dealloc_mw(mw) == 0 ? 0 : NOT_DONE;
 }
 
+/* The queue pair is connected again afterwards. */
 static bool reaches(struct bench *bench, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t address)
 {
-	struct ibv_sge sge = {(uintptr_t)bench->bytes, 8, bench->open->lkey};
-	struct ibv_send_wr wr = {.opcode = opcode, .sg_list = &sge, .num_sge = 1};
-	int status;
+	const bool is_reached = bench_reaches(bench, opcode, rkey, address);
 
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = address;
-		wr.wr.atomic.rkey = rkey;
-	} else {
-		wr.wr.rdma.remote_addr = address;
-		wr.wr.rdma.rkey = rkey;
-	}
-	status = bench_run(bench, bench->rc, &wr);
-	if (status != IBV_WC_SUCCESS)
+	if (!is_reached)
 		bench_connect(bench, bench->rc, REMOTE_ALL);
-	return status == IBV_WC_SUCCESS;
+	return is_reached;
 }
 
 /* A window of the open region with one right, which a queue pair in error does not lose. */
 static int window_grants(struct bench *bench, const struct ibv_mw *mw, unsigned access)
 {
-	static const struct {
-		enum ibv_wr_opcode opcode;
-		unsigned right;
-	} ways[] = {
-		{IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE},
-		{IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ},
-		{IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC},
-	};
 	const uint64_t address =
 		(access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)bench->bytes;
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (reaches(bench, ways[i].opcode, mw->rkey, address) !=
-		    ((access & ways[i].right) != 0))
+	for (unsigned i = 0; i < BENCH_WAYS; i++)
+		if (reaches(bench, bench_ways[i].opcode, mw->rkey, address) !=
+		    ((access & bench_ways[i].right) != 0))
 			return NOT_DONE;
 	return 0;
 }

@@ -379,31 +379,17 @@ static int drain(struct bench *bench, uint64_t mask)
 /* A right of the queue pair lets its peer at a region that has every right. */
 static int access_flags(struct bench *bench, uint64_t flags)
 {
-	static const struct {
-		enum ibv_wr_opcode opcode;
-		unsigned right;
-	} ways[] = {
-		{IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE},
-		{IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ},
-		{IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC},
-	};
 	struct ibv_qp_attr wanted = {.qp_access_flags = (unsigned)flags};
-	struct ibv_sge sge = {(uintptr_t)bench->bytes, 8, bench->open->lkey};
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		struct ibv_send_wr wr = {.opcode = ways[i].opcode, .sg_list = &sge, .num_sge = 1};
+	for (unsigned i = 0; i < BENCH_WAYS; i++) {
 		int result;
 
-		wr.wr.atomic.remote_addr = (uintptr_t)bench->bytes;
-		wr.wr.atomic.rkey = bench->open->rkey;
-		if (wr.opcode != IBV_WR_ATOMIC_FETCH_AND_ADD)
-			wr.wr.rdma.rkey = bench->open->rkey;
 		bench_connect(bench, bench->rc, 0);
 		result = ibv_modify_qp(bench->rc, &wanted, IBV_QP_ACCESS_FLAGS);
 		if (result != 0)
 			return result;
-		if ((bench_run(bench, bench->rc, &wr) == IBV_WC_SUCCESS) !=
-		    (flags == ways[i].right))
+		if (bench_reaches(bench, bench_ways[i].opcode, bench->open->rkey,
+				  (uintptr_t)bench->bytes) != (flags == bench_ways[i].right))
 			return NOT_DONE;
 	}
 	return 0;

@@ -84,6 +84,19 @@ struct ibv_wc bench_wait(struct bench *bench);
 /* The status of a request of the connected queue pair, or a negative errno from the post. */
 int bench_run(struct bench *bench, struct ibv_qp *qp, struct ibv_send_wr *wr);
 
+/* The requests that use a peer's memory, each with the right that it needs there. */
+#define BENCH_WAYS 3
+
+struct bench_way {
+	enum ibv_wr_opcode opcode;
+	unsigned right;
+};
+
+extern const struct bench_way bench_ways[BENCH_WAYS];
+
+/* Whether a request of the connected queue pair `rc` for 8 bytes succeeds. */
+bool bench_reaches(struct bench *bench, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t address);
+
 #define EVERY_RIGHT                                                                                \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of a queue pair of the bench that is its own peer. */
 #include "tests/interop/verbs/refusals.h"
+#include "tests/interop/verbs/qp_steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,28 +13,6 @@ static void give_up(const char *what)
 {
 	printf("FAIL  %s\n", what);
 	exit(1);
-}
-
-static int mask_of(enum ibv_qp_type type, enum ibv_qp_state state)
-{
-	static const int connected[] = {
-		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-		[IBV_QPS_RTR] = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN,
-	};
-	static const int reliable[] = {
-		[IBV_QPS_RTR] = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-		[IBV_QPS_RTS] = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				IBV_QP_MAX_QP_RD_ATOMIC,
-	};
-	static const int datagram[] = {
-		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN,
-	};
-
-	if (type == IBV_QPT_UD)
-		return IBV_QP_STATE | datagram[state];
-	return IBV_QP_STATE | connected[state] | (type == IBV_QPT_RC ? reliable[state] : 0);
 }
 
 void bench_connect(const struct bench *bench, struct ibv_qp *qp, unsigned rights)
@@ -58,7 +37,8 @@ void bench_connect(const struct bench *bench, struct ibv_qp *qp, unsigned rights
 		give_up("ibv_modify_qp to RESET");
 	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
 		attributes.qp_state = (enum ibv_qp_state)state;
-		if (ibv_modify_qp(qp, &attributes, mask_of(qp->qp_type, attributes.qp_state)) != 0)
+		if (ibv_modify_qp(qp, &attributes, qp_mask_to(attributes.qp_state, qp->qp_type)) !=
+		    0)
 			give_up("ibv_modify_qp to RTS");
 	}
 }
@@ -82,4 +62,25 @@ int bench_run(struct bench *bench, struct ibv_qp *qp, struct ibv_send_wr *wr)
 	wr->send_flags |= IBV_SEND_SIGNALED;
 	error = ibv_post_send(qp, wr, &bad);
 	return error != 0 ? -error : (int)bench_wait(bench).status;
+}
+
+const struct bench_way bench_ways[BENCH_WAYS] = {
+	{IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE},
+	{IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC},
+};
+
+bool bench_reaches(struct bench *bench, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t address)
+{
+	struct ibv_sge sge = {(uintptr_t)bench->bytes, 8, bench->open->lkey};
+	struct ibv_send_wr wr = {.opcode = opcode, .sg_list = &sge, .num_sge = 1};
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = address;
+		wr.wr.atomic.rkey = rkey;
+	} else {
+		wr.wr.rdma.remote_addr = address;
+		wr.wr.rdma.rkey = rkey;
+	}
+	return bench_run(bench, bench->rc, &wr) == IBV_WC_SUCCESS;
 }

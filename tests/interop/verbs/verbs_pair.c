@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/interop/verbs/verbs_pair.h"
+#include "tests/interop/verbs/qp_steps.h"
 #include "tests/unit/unit_test.h"
 
 #include <stdlib.h>
@@ -32,28 +33,6 @@ static void create_end(struct pair *pair, uint32_t end, enum ibv_qp_type type)
 	assert_non_null(pair->ends[end].qp);
 }
 
-static int mask_of(enum ibv_qp_type type, enum ibv_qp_state state)
-{
-	static const int connected[] = {
-		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-		[IBV_QPS_RTR] = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN,
-	};
-	static const int reliable[] = {
-		[IBV_QPS_RTR] = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-		[IBV_QPS_RTS] = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				IBV_QP_MAX_QP_RD_ATOMIC,
-	};
-	static const int datagram[] = {
-		[IBV_QPS_INIT] = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
-		[IBV_QPS_RTS] = IBV_QP_SQ_PSN,
-	};
-
-	if (type == IBV_QPT_UD)
-		return IBV_QP_STATE | datagram[state];
-	return IBV_QP_STATE | connected[state] | (type == IBV_QPT_RC ? reliable[state] : 0);
-}
-
 void pair_connect(struct pair *pair, struct ibv_qp *qp, uint32_t dest_qpn, unsigned more_rights)
 {
 	struct ibv_qp_attr attributes = {
@@ -76,9 +55,9 @@ void pair_connect(struct pair *pair, struct ibv_qp *qp, uint32_t dest_qpn, unsig
 
 	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
 		attributes.qp_state = (enum ibv_qp_state)state;
-		assert_int_equal(
-			ibv_modify_qp(qp, &attributes, mask_of(qp->qp_type, attributes.qp_state)),
-			0);
+		assert_int_equal(ibv_modify_qp(qp, &attributes,
+					       qp_mask_to(attributes.qp_state, qp->qp_type)),
+				 0);
 	}
 	if (pair->ah == NULL)
 		pair->ah = ibv_create_ah(pair->pd, &attributes.ah_attr);

@@ -3,6 +3,7 @@
  * What public bug reports say about other devices, tried on this one. Each test names its report by
  * the project and its number there.
  */
+#include "tests/interop/verbs/qp_steps.h"
 #include "tests/interop/verbs/verbs_pair.h"
 #include "tests/unit/unit_test.h"
 
@@ -57,19 +58,6 @@ static void send_datagram(struct pair *pair, uint32_t from, struct ibv_ah *ah, u
 	assert_int_equal(ibv_post_send(pair->ends[from].qp, &wr, &bad), 0);
 }
 
-/* Whatever is posted to the queue pair from here on is flushed. */
-static void end_in_error(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-
-	assert_int_equal(
-		ibv_modify_qp(qp, &attributes,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	attributes.qp_state = IBV_QPS_ERR;
-	assert_int_equal(ibv_modify_qp(qp, &attributes, IBV_QP_STATE), 0);
-}
-
 /* An extended completion queue, and a queue pair whose receives are flushed into it. */
 struct flushed {
 	struct pair *pair;
@@ -91,7 +79,7 @@ static struct flushed flushed_start(uint32_t depth)
 	wanted.send_cq = wanted.recv_cq = ibv_cq_ex_to_cq(flushed.cq);
 	flushed.qp = ibv_create_qp(flushed.pair->pd, &wanted);
 	assert_non_null(flushed.qp);
-	end_in_error(flushed.qp);
+	assert_int_equal(qp_end_in_error(flushed.qp), 0);
 	return flushed;
 }
 
@@ -353,7 +341,7 @@ static void what_comes_after_arming_raises_an_event(void **state)
 
 	(void)state;
 	assert_non_null(qp);
-	end_in_error(qp);
+	assert_int_equal(qp_end_in_error(qp), 0);
 	assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
 	while (ibv_poll_cq(cq, 1, &wc) == 0)
 		;

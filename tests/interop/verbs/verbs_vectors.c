@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completion queues on several completion vectors, each with a channel of its own. */
+#include "tests/interop/verbs/qp_steps.h"
 #include "tests/interop/verbs/verbs_bench.h"
 #include "tests/unit/unit_test.h"
 
@@ -25,15 +26,9 @@ struct vectors {
 static void complete_on(struct vectors *vectors, int number)
 {
 	struct ibv_recv_wr wr = {.wr_id = (uint64_t)number}, *bad;
-	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 	struct ibv_qp *qp = vectors->all[number].qp;
 
-	assert_int_equal(
-		ibv_modify_qp(qp, &attributes,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	attributes.qp_state = IBV_QPS_ERR;
-	assert_int_equal(ibv_modify_qp(qp, &attributes, IBV_QP_STATE), 0);
+	assert_int_equal(qp_end_in_error(qp), 0);
 	assert_int_equal(ibv_post_recv(qp, &wr, &bad), 0);
 }
 

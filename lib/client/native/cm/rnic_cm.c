@@ -114,7 +114,7 @@ static void cm_go_on(struct rnic_cm_channel *channel, int cancellation)
 /* ---- events that were announced, and are taken back ---- */
 
 #define LET_TAKE_NS	 UINT64_C(200000000) /* some time slices of a busy machine */
-#define LET_TAKE_SHARE	 8		     /* at most 1 part of the time in so many is in vain */
+#define LET_TAKE_SHARE	 8		     /* at most 1 part of the time in so many is lost */
 #define LET_TAKE_STEP_NS 200000
 
 /* Whether another thread takes the channel's events, and has not ended. */
