@@ -239,7 +239,7 @@ static void child_fold(struct device_child *process)
 	process->lane = 0;
 }
 
-/* The memory of a program is its own, as much as it may have, whatever other programs have. */
+/* A program has memory of its own. Other programs leave it no less. */
 static void child_take_budget(struct device_child *process)
 {
 	process->memory_bytes = process->is_program ? process->common->memory.memory_bytes

@@ -9,8 +9,8 @@
  * it started. A budget stays as it is while its process lives, and counts until the process is
  * dead: one that hangs in the kernel still has its memory.
  *
- * A program with the device inside takes no part: the memory is the program's own, like the rest of
- * it, and a bound in the program's own process would bind no program that does not want it.
+ * A program with the device inside takes no part. The memory is the program's own, and a program
+ * could lift a bound that its own process holds.
  */
 #ifndef DAEMON_CONTROL_SUPERVISOR_MEMORY_BUDGET_H
 #define DAEMON_CONTROL_SUPERVISOR_MEMORY_BUDGET_H

@@ -49,8 +49,8 @@ struct request_role {
 
 	/*
 	 * Tells that a request waited for `waited_ns` until the server took it, and whether the
-	 * server took others meanwhile. For the peers that the control plane has the kernel stamp
-	 * requests of (SO_TIMESTAMPNS). NULL: nobody asks.
+	 * server took others meanwhile. The server knows this of sockets with SO_TIMESTAMPNS, which
+	 * the control plane sets for device processes. NULL: nobody asks.
 	 */
 	void (*note_late)(struct request_connection *connection, uint64_t waited_ns, bool was_busy);
 

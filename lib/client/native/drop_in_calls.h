@@ -40,10 +40,10 @@ bool rnic_cm_has_open_events(struct rnic_cm_id *id);
 
 /*
  * To be called before rnic_cm_end_id() by a thread of a program whose channel blocks. Where the
- * channel is readable for an event of the identifier, the thread that takes events may have polled,
- * and come for the event any moment: it would wait for ever for one that the end takes back. So
- * this lets that thread take the event, for some milliseconds at most. Does nothing where no other
- * thread takes events.
+ * channel is readable for an event of the identifier, another thread may have seen that by poll(2),
+ * and be about to take the event. The end takes the event back, and the other thread would wait for
+ * ever. So this call first lets that thread take the event, for 200 ms at most. The call does
+ * nothing where no other thread takes events.
  */
 void rnic_cm_let_take(struct rnic_cm_id *id);
 

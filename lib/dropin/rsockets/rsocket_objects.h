@@ -204,8 +204,8 @@ void rnic_rsocket_ring(struct rnic_rsocket *rs);
 /* ---- rsocket_thread.c ---- */
 
 /*
- * Starts a detached thread without argument. No handler of a signal runs there: a signal to the
- * process ends a call of the program's threads. -EAGAIN: no thread to be had.
+ * Starts a detached thread without argument. All signals are blocked there, so that a signal to the
+ * process ends a call of one of the program's own threads. -EAGAIN: no thread to be had.
  */
 int rnic_rsocket_start_thread(void *(*run)(void *));
 

@@ -305,8 +305,8 @@ bool rnic_cm_took_back(struct rnic_cm_channel *channel)
 }
 
 /*
- * Whether a thread that finds no event may sleep. A program that polls never has to: it comes for
- * an event that was announced, and must not sleep for one that was taken back meanwhile.
+ * Whether a thread that finds no event may sleep. A program that polls asks for an event only after
+ * its channel was readable. When that event was taken back meanwhile, the thread must not sleep.
  */
 static bool may_wait(struct rnic_cm_channel *channel)
 {
