@@ -63,16 +63,34 @@ calls_in_vain() {
 	blames 1 rnicd "packets to $1" "$2"
 }
 
-# An address that is there, and no daemon on it; and one that nobody has.
+# An address that is there, and no daemon on it.
 if [[ $1 == netns-* ]]; then
 	nobody=10.78.0.9
 	on 0 ip addr add $nobody/32 dev lo
 	on 1 ip route add $nobody/32 via "${side_address[0]}"
-	calls_in_vain 10.77.0.99 "nobody on the network answers for that address"
 else
 	nobody=$loopback.99
 fi
 calls_in_vain "$nobody" "the host answers that nothing listens on UDP port 4791"
+
+# An address that nobody has, and one whose host leaves the network later.
+if [[ $1 == netns-* ]]; then
+	unanswered="nobody on the network answers for"
+	rnic 1 timeout 30 rping -c -a 10.77.0.99 -C 1 >"$WORK/client.out" 2>&1
+	check "rping to an address that nobody has fails" test $? -ne 124
+	blames 1 rping "connection to 10.77.0.99 port 7174" "$unanswered 10.77.0.99"
+
+	pair_start ib_write_bw -F -c RC -D 600 -u 18
+	wait_for 20 sends_packets
+	on 0 ip link set veth0 arp off
+	on 1 ip neigh flush dev veth1
+	wait_for 30 has_ended "$client_pid"
+	end_process "$server_pid"
+	pair_wait 10
+	on 0 ip link set veth0 arp on
+	check "a host that leaves the network: the client fails" test "$client_status" -ne 0
+	blames 1 rnicd "packets to ${side_address[0]}" "$unanswered that address"
+fi
 
 # A route, and so anybody's ICMP message, may say that the path carries less than the interface
 # does: rnicd sends as the interface permits. A rule that forbids packets is another matter.

@@ -16,8 +16,9 @@ done
 is_probed() {
 	on "$1" ip -6 address show dev "veth$1" scope link tentative | grep -q fe80:
 }
+# A MAC address with the byte 0x80 puts "fe80" into the address a second time.
 link_local_of() {
-	on "$1" ip -6 -brief address show dev "veth$1" scope link | sed 's/.*\(fe80[^/]*\).*/\1/'
+	on "$1" ip -6 -brief address show dev "veth$1" scope link | sed 's/.* \(fe80::[^/]*\).*/\1/'
 }
 has_link_local() {
 	[ -n "$(link_local_of "$1")" ]
