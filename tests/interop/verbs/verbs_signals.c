@@ -4,8 +4,8 @@
  * EINTR after one without, as calls of a kernel device do. A handler of the other kind is there as
  * well, and never runs. On a device with one address, under rnic-run.
  */
+#include "tests/interop/signal_calls.h"
 #include "tests/interop/verbs/verbs_bench.h"
-#include "tests/unit/thread_state.h"
 #include "tests/unit/unit_test.h"
 
 #include <rdma/rdma_cma.h>
@@ -13,13 +13,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 struct station {
 	struct bench *bench;
@@ -30,23 +26,12 @@ struct station {
 	uint8_t bytes[64];
 };
 
-/* A call that waits: -1 and errno, or something else when it came back with what it waits for. */
-typedef int waiting_call(struct station *station);
-
-struct waiter {
-	struct station *station;
-	waiting_call *call;
-	atomic_int tid;
-	int result;
-	int error;
-};
-
-static atomic_uint signals;
-
-static void count_signal(int number)
+static struct ibv_qp_init_attr queue_pair(void)
 {
-	(void)number;
-	signals++;
+	return (struct ibv_qp_init_attr){
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+	};
 }
 
 static void take_address(struct station *station)
@@ -64,10 +49,7 @@ static void take_address(struct station *station)
 
 static void station_open(struct station *station)
 {
-	struct ibv_qp_init_attr wanted = {
-		.qp_type = IBV_QPT_RC,
-		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
-	};
+	struct ibv_qp_init_attr wanted = queue_pair();
 
 	*station = (struct station){.bench = bench_start_shared(IBV_QPT_RC, 16)};
 	take_address(station);
@@ -94,8 +76,9 @@ static void station_close(struct station *station)
 
 /* --- the calls, and what they wait for -------------------------------------------------------- */
 
-static int get_cq_event(struct station *station)
+static int get_cq_event(void *at)
 {
+	struct station *station = at;
 	struct ibv_cq *cq;
 	void *context;
 	int result;
@@ -107,22 +90,47 @@ static int get_cq_event(struct station *station)
 	return result;
 }
 
-static int get_recv_comp(struct station *station)
+static int get_recv_comp(void *at)
 {
+	struct station *station = at;
 	struct ibv_wc wc;
 
 	return rdma_get_recv_comp(station->id, &wc);
 }
 
-static void flush_receive(struct station *station)
+static int get_send_comp(void *at)
+{
+	struct station *station = at;
+	struct ibv_wc wc;
+
+	return rdma_get_send_comp(station->id, &wc);
+}
+
+static void move_to_error(struct station *station)
 {
 	struct ibv_qp_attr wanted = {.qp_state = IBV_QPS_ERR};
 
 	assert_int_equal(ibv_modify_qp(station->id->qp, &wanted, IBV_QP_STATE), 0);
 }
 
-static int get_async_event(struct station *station)
+static void flush_receive(void *at)
 {
+	move_to_error(at);
+}
+
+static void flush_send(void *at)
+{
+	struct station *station = at;
+
+	move_to_error(station);
+	assert_int_equal(rdma_post_send(station->id, NULL, station->bytes, 8, station->mr,
+					IBV_SEND_SIGNALED),
+			 0);
+}
+
+static int get_async_event(void *at)
+{
+	struct station *station = at;
 	struct ibv_async_event event;
 	int result = ibv_get_async_event(station->bench->context, &event);
 
@@ -131,15 +139,17 @@ static int get_async_event(struct station *station)
 	return result;
 }
 
-static void reach_limit(struct station *station)
+static void reach_limit(void *at)
 {
+	struct station *station = at;
 	struct ibv_srq_attr wanted = {.srq_limit = 10};
 
 	assert_int_equal(ibv_modify_srq(station->bench->srq, &wanted, IBV_SRQ_LIMIT), 0);
 }
 
-static int get_cm_event(struct station *station)
+static int get_cm_event(void *at)
 {
+	struct station *station = at;
 	struct rdma_cm_event *event;
 	int result = rdma_get_cm_event(station->events, &event);
 
@@ -148,104 +158,178 @@ static int get_cm_event(struct station *station)
 	return result;
 }
 
-static void resolve_address(struct station *station)
+static void resolve_address(void *at)
 {
+	struct station *station = at;
+
 	assert_int_equal(
 		rdma_resolve_addr(station->id, NULL, (struct sockaddr *)&station->address, 1000),
 		0);
 }
 
-static const struct {
-	const char *name;
-	waiting_call *call;
-	void (*end)(struct station *station);
-} calls[] = {
-	{"ibv_get_cq_event", get_cq_event, flush_receive},
-	{"rdma_get_recv_comp", get_recv_comp, flush_receive},
-	{"ibv_get_async_event", get_async_event, reach_limit},
-	{"rdma_get_cm_event", get_cm_event, resolve_address},
+static const struct signal_case calls[] = {
+	{"ibv_get_cq_event", get_cq_event, flush_receive, false},
+	{"rdma_get_recv_comp", get_recv_comp, flush_receive, false},
+	{"rdma_get_send_comp", get_send_comp, flush_send, false},
+	{"ibv_get_async_event", get_async_event, reach_limit, false},
+	{"rdma_get_cm_event", get_cm_event, resolve_address, false},
 };
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+/* One end is synchronous and waits in a call; the test moves the other, by its events. */
+struct call_station {
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *listener;
+	struct rdma_cm_id *client;
+	struct rdma_cm_id *server;
+};
+
+/* Takes the next event, which is `wanted`, and returns its identifier. */
+static struct rdma_cm_id *take_event(struct call_station *station, enum rdma_cm_event_type wanted)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	assert_int_equal(rdma_get_cm_event(station->events, &event), 0);
+	assert_int_equal(event->event, wanted);
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static void call_station_open(struct call_station *station, bool is_client_synchronous)
+{
+	struct bench *bench = bench_start_shared(IBV_QPT_RC, 16);
+	struct station names = {.bench = bench};
+	struct ibv_qp_init_attr wanted = queue_pair();
+	struct sockaddr *address = (struct sockaddr *)&names.address;
+	struct rdma_event_channel *listening, *connecting;
+
+	*station = (struct call_station){.events = rdma_create_event_channel()};
+	listening = is_client_synchronous ? station->events : NULL;
+	connecting = is_client_synchronous ? NULL : station->events;
+	take_address(&names);
+	bench_stop(bench);
+	assert_int_equal(rdma_create_id(listening, &station->listener, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_bind_addr(station->listener, address), 0);
+	assert_int_equal(rdma_listen(station->listener, 4), 0);
+	names.address.sin_port = rdma_get_src_port(station->listener);
+	assert_int_equal(rdma_create_id(connecting, &station->client, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_resolve_addr(station->client, NULL, address, 2000), 0);
+	if (!is_client_synchronous)
+		take_event(station, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(rdma_resolve_route(station->client, 2000), 0);
+	if (!is_client_synchronous)
+		take_event(station, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	assert_int_equal(rdma_create_qp(station->client, NULL, &wanted), 0);
+}
+
+static void call_station_close(struct call_station *station)
+{
+	rdma_destroy_qp(station->client);
+	assert_int_equal(rdma_destroy_id(station->client), 0);
+	if (station->server != NULL) {
+		rdma_destroy_qp(station->server);
+		assert_int_equal(rdma_destroy_id(station->server), 0);
+	}
+	assert_int_equal(rdma_destroy_id(station->listener), 0);
+	rdma_destroy_event_channel(station->events);
+}
+
+static int connect_client(void *at)
+{
+	struct call_station *station = at;
+
+	return rdma_connect(station->client, NULL);
+}
+
+static void accept_client(void *at)
+{
+	struct call_station *station = at;
+	struct ibv_qp_init_attr wanted = queue_pair();
+
+	station->server = take_event(station, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(rdma_create_qp(station->server, NULL, &wanted), 0);
+	assert_int_equal(rdma_accept(station->server, NULL), 0);
+}
+
+static int get_request(void *at)
+{
+	struct call_station *station = at;
+
+	return rdma_get_request(station->listener, &station->server);
+}
+
+static void begin_to_connect(void *at)
+{
+	struct call_station *station = at;
+
+	assert_int_equal(rdma_connect(station->client, NULL), 0);
+}
+
+static int accept_request(void *at)
+{
+	struct call_station *station = at;
+
+	return rdma_accept(station->server, NULL);
+}
+
+static void finish_connection(void *at)
+{
+	take_event(at, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static const struct {
+	struct signal_case call;
+	bool is_client_synchronous;
+	bool has_request; /* is the request there before the call? */
+} connection_calls[] = {
+	{{"rdma_connect", connect_client, accept_client, false}, true, false},
+	{{"rdma_get_request", get_request, begin_to_connect, false}, false, false},
+	{{"rdma_accept", accept_request, finish_connection, false}, false, true},
+};
+
+static void signal_connection_call(unsigned index, int flags)
+{
+	struct ibv_qp_init_attr wanted = queue_pair();
+	struct call_station station;
+
+	call_station_open(&station, connection_calls[index].is_client_synchronous);
+	if (connection_calls[index].has_request) {
+		begin_to_connect(&station);
+		assert_int_equal(get_request(&station), 0);
+		assert_int_equal(rdma_create_qp(station.server, NULL, &wanted), 0);
+	}
+	signal_call(&connection_calls[index].call, &station, flags);
+	call_station_close(&station);
+}
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static void *wait_in_call(void *argument)
+static void signal_all(int flags)
 {
-	struct waiter *waiter = argument;
+	for (unsigned i = 0; i < COUNT_OF(calls); i++) {
+		struct station station;
 
-	atomic_store(&waiter->tid, (int)syscall(SYS_gettid));
-	errno = 0;
-	waiter->result = waiter->call(waiter->station);
-	waiter->error = errno;
-	return NULL;
-}
-
-static void await_sleep_of(struct waiter *waiter)
-{
-	unsigned asleep = 0;
-
-	for (unsigned i = 0; i < 2000 && asleep < 3; i++) {
-		const int tid = atomic_load(&waiter->tid);
-
-		poll(NULL, 0, 2);
-		asleep = tid != 0 && thread_is_asleep(tid) ? asleep + 1 : 0;
+		station_open(&station);
+		signal_call(&calls[i], &station, flags);
+		station_close(&station);
 	}
-	assert_int_equal(asleep, 3);
-}
-
-static void set_handlers(int flags)
-{
-	const struct sigaction own = {.sa_handler = count_signal, .sa_flags = flags};
-	const struct sigaction other = {.sa_handler = count_signal, .sa_flags = SA_RESTART ^ flags};
-
-	assert_int_equal(sigaction(SIGUSR1, &own, NULL), 0);
-	assert_int_equal(sigaction(SIGUSR2, &other, NULL), 0);
-}
-
-/* Signals come to the call in its sleep: three, or the one that ends the call. */
-static void signal_call(unsigned index, int flags)
-{
-	struct station station;
-	struct waiter waiter = {.station = &station, .call = calls[index].call};
-	pthread_t thread;
-
-	station_open(&station);
-	set_handlers(flags);
-	assert_int_equal(pthread_create(&thread, NULL, wait_in_call, &waiter), 0);
-	for (unsigned i = 0; i < (flags != 0 ? 3 : 1); i++) {
-		const unsigned before = signals;
-
-		await_sleep_of(&waiter);
-		assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
-		for (unsigned ms = 0; ms < 5000 && signals == before; ms++)
-			poll(NULL, 0, 1);
-		assert_int_equal(signals, before + 1);
-	}
-	if (flags != 0) {
-		await_sleep_of(&waiter);
-		calls[index].end(&station);
-	}
-	pthread_join(thread, NULL);
-	print_message("%s, %s: %d (%s)\n", calls[index].name, flags != 0 ? "SA_RESTART" : "none",
-		      waiter.result, waiter.result < 0 ? strerror(waiter.error) : "done");
-	if (flags != 0)
-		assert_true(waiter.result >= 0);
-	else
-		assert_true(waiter.result == -1 && waiter.error == EINTR);
-	station_close(&station);
+	for (unsigned i = 0; i < COUNT_OF(connection_calls); i++)
+		signal_connection_call(i, flags);
 }
 
 static void a_call_goes_on_after_a_handler_that_restarts(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < COUNT_OF(calls); i++)
-		signal_call(i, SA_RESTART);
+	signal_all(SA_RESTART);
 }
 
 static void a_call_ends_after_a_handler_that_does_not(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < COUNT_OF(calls); i++)
-		signal_call(i, 0);
+	signal_all(0);
 }
 
 int main(void)

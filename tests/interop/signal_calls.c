@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/interop/signal_calls.h"
+
+#include "tests/unit/thread_state.h"
+#include "tests/unit/unit_test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct waiter {
+	const struct signal_case *waiting;
+	void *station;
+	atomic_int tid;
+	int result;
+	int error;
+};
+
+static atomic_uint signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals++;
+}
+
+static void *wait_in_call(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	atomic_store(&waiter->tid, (int)syscall(SYS_gettid));
+	errno = 0;
+	waiter->result = waiter->waiting->call(waiter->station);
+	waiter->error = errno;
+	return NULL;
+}
+
+static void await_sleep_of(struct waiter *waiter)
+{
+	unsigned asleep = 0;
+
+	for (unsigned i = 0; i < 2000 && asleep < 3; i++) {
+		const int tid = atomic_load(&waiter->tid);
+
+		poll(NULL, 0, 2);
+		asleep = tid != 0 && thread_is_asleep(tid) ? asleep + 1 : 0;
+	}
+	assert_int_equal(asleep, 3);
+}
+
+static void set_handlers(int flags)
+{
+	const struct sigaction own = {.sa_handler = count_signal, .sa_flags = flags};
+	const struct sigaction other = {.sa_handler = count_signal, .sa_flags = SA_RESTART ^ flags};
+
+	assert_int_equal(sigaction(SIGUSR1, &own, NULL), 0);
+	assert_int_equal(sigaction(SIGUSR2, &other, NULL), 0);
+}
+
+static void send_signal(pthread_t thread)
+{
+	const unsigned before = signals;
+
+	assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
+	for (unsigned ms = 0; ms < 5000 && signals == before; ms++)
+		poll(NULL, 0, 1);
+	assert_int_equal(signals, before + 1);
+}
+
+void signal_call(const struct signal_case *waiting, void *station, int flags)
+{
+	const bool goes_on = flags != 0 && !waiting->never_restarts;
+	struct waiter waiter = {.waiting = waiting, .station = station};
+	pthread_t thread;
+
+	set_handlers(flags);
+	assert_int_equal(pthread_create(&thread, NULL, wait_in_call, &waiter), 0);
+	for (unsigned i = 0; i < (goes_on ? 3 : 1); i++) {
+		await_sleep_of(&waiter);
+		send_signal(thread);
+	}
+	if (goes_on) {
+		await_sleep_of(&waiter);
+		waiting->end(station);
+	}
+	pthread_join(thread, NULL);
+	print_message("%s, %s: %d (%s)\n", waiting->name, flags != 0 ? "SA_RESTART" : "none",
+		      waiter.result, waiter.result < 0 ? strerror(waiter.error) : "done");
+	if (goes_on)
+		assert_true(waiter.result >= 0);
+	else
+		assert_true(waiter.result == -1 && waiter.error == EINTR);
+}
