@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 /* The name of the struct rnic_direct_device; the number changes with the layout. */
-#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_6
-#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_6"
+#define RNIC_DIRECT_SYMBOL	  rnic_direct_device_7
+#define RNIC_DIRECT_SYMBOL_STRING "rnic_direct_device_7"
 #define RNIC_DIRECT_LIBRARY	  "librnic-direct.so"
 
 struct rnic_direct;
@@ -34,6 +34,13 @@ enum rnic_direct_fork {
 enum rnic_direct_post {
 	RNIC_DIRECT_POST_WAKES = 1,   /* the device had asked to be woken for it */
 	RNIC_DIRECT_POST_AWAITED = 2, /* the caller may sleep next: an event is armed */
+};
+
+/* Handlers of signals while a thread waits. */
+enum rnic_direct_handlers {
+	RNIC_DIRECT_HANDLERS_APART, /* run anywhere, and never call the device */
+	RNIC_DIRECT_HANDLERS_POLL,  /* run without a lock of the device; end the wait as poll(2) */
+	RNIC_DIRECT_HANDLERS_READ,  /* the same, but end the wait as they end read(2) */
 };
 
 struct rnic_direct_device {
@@ -79,11 +86,11 @@ struct rnic_direct_device {
 	 * monotonic clock (UINT64_MAX: for ever), and returns what poll(2) returns, or a negative
 	 * errno. -E2BIG: the descriptors are too many; call poll(2). -ENODEV: the device is closed.
 	 *
-	 * With `handlers_may_call`, handlers of signals may call the device: they run only where
-	 * the thread has no lock of the device.
+	 * With RNIC_DIRECT_HANDLERS_READ, 0 also where a handler has run that read(2) goes on
+	 * after.
 	 */
 	int (*wait)(struct rnic_direct *device, struct pollfd *descriptors, unsigned count,
-		    uint64_t deadline_ns, bool handlers_may_call);
+		    uint64_t deadline_ns, enum rnic_direct_handlers handlers);
 
 	/* Answers the requests that wait in the device connection. */
 	void (*serve)(struct rnic_direct *device);

@@ -77,7 +77,7 @@ void direct_device_serve(struct rnic_direct *direct);
 void direct_device_end_waits(struct rnic_direct *direct);
 int direct_device_await(struct rnic_direct *direct, int fd);
 int direct_device_wait(struct rnic_direct *direct, struct pollfd *descriptors, unsigned count,
-		       uint64_t deadline_ns, bool handlers_may_call);
+		       uint64_t deadline_ns, enum rnic_direct_handlers handlers);
 
 /* The device's thread. The lock must be free, or the thread waits for it. Negative errno. */
 int direct_start_thread(struct rnic_direct *direct);

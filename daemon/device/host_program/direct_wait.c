@@ -4,6 +4,7 @@
 
 #include "lib/dropin/guard/guard.h"
 #include "lib/wait/clock.h"
+#include "lib/wait/read_poll.h"
 #include "proto/base/bits.h"
 
 #include <errno.h>
@@ -11,203 +12,39 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DIRECT_WAIT_FDS		64 /* descriptors of a wait at most */
-#define DIRECT_SIGNAL_LOOKS	8
-#define DIRECT_SEEN_HANDLERS_NS (10 * RNIC_NS_PER_MS)
+#define DIRECT_WAIT_FDS 64 /* descriptors of a wait at most */
+
+static const atomic_uint *direct_action_changes(const struct rnic_direct *direct)
+{
+	return direct->guard != NULL ? direct->guard->action_changes : NULL;
+}
 
 /* A thread that waits, and for what. The device's epoll instance is the first of `wakes`. */
 struct direct_waiter {
 	struct rnic_direct *direct;
-	struct pollfd wakes[1 + DIRECT_WAIT_FDS + 1]; /* the last place is for `restart_fd` */
+	struct pollfd wakes[1 + DIRECT_WAIT_FDS + 1]; /* the last place is read_poll()'s */
 	unsigned count;				      /* of the descriptors behind the first one */
 	uint64_t deadline_ns;			      /* UINT64_MAX: none */
 	bool is_read;	  /* a signal ends the wait only where the signal would end read(2) */
 	int cancellation; /* the thread's cancellation state while the thread sleeps */
 	bool handlers_may_call;
-	sigset_t mask; /* with handlers_may_call: of the thread without the lock */
-	unsigned looks;
-	int restart_fd; /* a signalfd of one sleep; 0: none */
+	struct read_poll
+		poll; /* with handlers_may_call: its mask is the thread's without the lock */
 };
-
-/* Signals of faults are never blocked, for the device needs them. */
-static const int direct_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-/* The signals for which the program has handlers, by what they do to read(2). */
-struct direct_handlers {
-	sigset_t restarting;
-	sigset_t interrupting;
-};
-
-static bool direct_is_fault(int signal)
-{
-	for (unsigned i = 0; i < RNIC_COUNT_OF(direct_faults); i++)
-		if (direct_faults[i] == signal)
-			return true;
-	return false;
-}
-
-static void direct_list_handlers(struct direct_handlers *handlers)
-{
-	struct sigaction action;
-
-	*handlers = (struct direct_handlers){0};
-	for (int signal = 1; signal <= SIGRTMAX; signal++) {
-		if (direct_is_fault(signal) || sigaction(signal, NULL, &action) != 0 ||
-		    action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
-			continue;
-		if ((action.sa_flags & SA_RESTART) != 0)
-			sigaddset(&handlers->restarting, signal);
-		else
-			sigaddset(&handlers->interrupting, signal);
-	}
-}
-
-/*
- * The handlers as the calling thread has seen them. To ask for all takes as long as a wake-up or
- * longer, so the thread asks again after changes alone. Without a guard nobody tells of changes.
- */
-struct direct_seen_handlers {
-	struct direct_handlers handlers;
-	unsigned changes;
-	uint64_t until_ns; /* 0: not seen */
-};
-
-static _Thread_local struct direct_seen_handlers seen_handlers;
-
-static const struct direct_handlers *direct_see_handlers(const struct rnic_guard *guard)
-{
-	const unsigned changes = guard != NULL ? atomic_load(guard->action_changes) : 0;
-	const uint64_t now_ns = guard != NULL ? 0 : clock_now_ns();
-
-	if (seen_handlers.changes != changes || now_ns >= seen_handlers.until_ns) {
-		seen_handlers.changes = changes;
-		seen_handlers.until_ns =
-			guard != NULL ? UINT64_MAX : now_ns + DIRECT_SEEN_HANDLERS_NS;
-		direct_list_handlers(&seen_handlers.handlers);
-	}
-	return &seen_handlers.handlers;
-}
-
-/* Takes out what is blocked. Returns whether signals are left. */
-static bool direct_take_out(sigset_t *signals, const sigset_t *blocked)
-{
-	bool are_left = false;
-
-	if (sigisemptyset(signals))
-		return false;
-	for (int signal = 1; signal <= SIGRTMAX; signal++) {
-		if (sigismember(blocked, signal) == 1)
-			sigdelset(signals, signal);
-		are_left = are_left || sigismember(signals, signal) == 1;
-	}
-	return are_left;
-}
-
-static int direct_ppoll(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns,
-			const sigset_t *mask)
-{
-	const uint64_t now_ns = deadline_ns == UINT64_MAX || deadline_ns == 0 ? 0 : clock_now_ns();
-	const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-	const struct timespec left = {
-		.tv_sec = (time_t)(left_ns / RNIC_NS_PER_SECOND),
-		.tv_nsec = (long)(left_ns % RNIC_NS_PER_SECOND),
-	};
-	const int ready = ppoll(wakes, count, deadline_ns == UINT64_MAX ? NULL : &left, mask);
-
-	return ready < 0 ? -errno : ready;
-}
-
-static void direct_close_restart(struct direct_waiter *waiter)
-{
-	if (waiter->restart_fd > 0)
-		close(waiter->restart_fd);
-	waiter->restart_fd = 0;
-}
-
-/*
- * Where the program has handlers of both kinds, signals of the restarting ones stay blocked in the
- * sleep, and a signalfd tells of them: so a sleep that a signal interrupts was interrupted by the
- * other kind. The restarting handlers run after the sleep.
- */
-static int direct_poll_mixed(struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
-			     uint64_t deadline_ns, const sigset_t *restarting)
-{
-	struct pollfd *restart = &wakes[count];
-	sigset_t mask = waiter->mask, before;
-	int ready;
-
-	waiter->restart_fd = signalfd(-1, restarting, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (waiter->restart_fd <= 0) {
-		waiter->restart_fd = 0;
-		return direct_ppoll(wakes, count, deadline_ns, &waiter->mask);
-	}
-	sigorset(&mask, &mask, restarting);
-	*restart = (struct pollfd){.fd = waiter->restart_fd, .events = POLLIN};
-	ready = direct_ppoll(wakes, count + 1, deadline_ns, &mask);
-	direct_close_restart(waiter);
-	if (ready <= 0 || restart->revents == 0)
-		return ready;
-	pthread_sigmask(SIG_UNBLOCK, restarting, &before);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return ready - 1;
-}
-
-/*
- * Whether a signal waits that the thread has blocked for the wait alone. The question is a system
- * call, and a thread that finds nothing to do sleeps soon, where signals come: so a look in so many
- * asks.
- */
-static bool direct_should_take_signals(struct direct_waiter *waiter)
-{
-	sigset_t pending;
-
-	if (waiter->looks++ % DIRECT_SIGNAL_LOOKS != 0)
-		return false;
-	if (sigpending(&pending) != 0)
-		return true;
-	return direct_take_out(&pending, &waiter->mask);
-}
-
-/*
- * Polls as read(2) waits: poll(2) comes back for each handler that ran, read(2) goes on after those
- * that were set with SA_RESTART (signal(7)). 0 also where such a handler has run.
- */
-static int direct_poll_as_read(struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
-			       uint64_t deadline_ns)
-{
-	struct direct_handlers handlers;
-	bool can_restart, can_interrupt;
-	int ready = 0;
-
-	if (deadline_ns == 0) {
-		ready = direct_ppoll(wakes, count, 0, NULL);
-		if (ready != 0 || !direct_should_take_signals(waiter))
-			return ready == -EINTR ? 0 : ready;
-	}
-	handlers = *direct_see_handlers(waiter->direct->guard);
-	can_restart = direct_take_out(&handlers.restarting, &waiter->mask);
-	can_interrupt = direct_take_out(&handlers.interrupting, &waiter->mask);
-	if (can_restart && can_interrupt)
-		ready = direct_poll_mixed(waiter, wakes, count, deadline_ns, &handlers.restarting);
-	else
-		ready = direct_ppoll(wakes, count, deadline_ns, &waiter->mask);
-	return ready == -EINTR && !can_interrupt ? 0 : ready;
-}
 
 static bool direct_can_interrupt(const struct rnic_direct *direct)
 {
-	return !sigisemptyset(&direct_see_handlers(direct->guard)->interrupting);
+	return read_poll_can_interrupt(direct_action_changes(direct));
 }
 
-/* The same for a program that had no handler that ends read(2) when the wait began. */
+/* As read_poll(), for a program that had no handler that ends read(2) when the wait began. */
 static int direct_poll_on(const struct direct_waiter *waiter, struct pollfd *wakes, nfds_t count,
 			  uint64_t deadline_ns)
 {
-	const int ready = direct_ppoll(wakes, count, deadline_ns, NULL);
+	const int ready = poll_until(wakes, count, deadline_ns, NULL);
 
 	return ready == -EINTR && !direct_can_interrupt(waiter->direct) ? 0 : ready;
 }
@@ -218,9 +55,9 @@ static int direct_poll_until(struct direct_waiter *waiter, struct pollfd *wakes,
 	if (waiter->is_read && !waiter->handlers_may_call)
 		return direct_poll_on(waiter, wakes, count, deadline_ns);
 	if (waiter->is_read)
-		return direct_poll_as_read(waiter, wakes, count, deadline_ns);
-	return direct_ppoll(wakes, count, deadline_ns,
-			    waiter->handlers_may_call ? &waiter->mask : NULL);
+		return read_poll(&waiter->poll, wakes, count, deadline_ns);
+	return poll_until(wakes, count, deadline_ns,
+			  waiter->handlers_may_call ? &waiter->poll.mask : NULL);
 }
 
 /*
@@ -246,17 +83,15 @@ static void direct_block_signals(struct direct_waiter *waiter)
 
 	if (!waiter->handlers_may_call)
 		return;
-	sigfillset(&blocked);
-	for (unsigned i = 0; i < RNIC_COUNT_OF(direct_faults); i++)
-		sigdelset(&blocked, direct_faults[i]);
-	pthread_sigmask(SIG_BLOCK, &blocked, &waiter->mask);
+	read_poll_blockable(&blocked);
+	pthread_sigmask(SIG_BLOCK, &blocked, &waiter->poll.mask);
 }
 
 static void direct_unblock_signals(struct direct_waiter *waiter)
 {
-	direct_close_restart(waiter);
+	read_poll_end(&waiter->poll);
 	if (waiter->handlers_may_call)
-		pthread_sigmask(SIG_SETMASK, &waiter->mask, NULL);
+		pthread_sigmask(SIG_SETMASK, &waiter->poll.mask, NULL);
 }
 
 /* The turns are the program's for another lease, and the device's thread's then. */
@@ -512,6 +347,7 @@ static int direct_await_event(struct rnic_direct *direct, int fd)
 		.deadline_ns = UINT64_MAX,
 		.is_read = true,
 		.handlers_may_call = direct_can_interrupt(direct),
+		.poll.action_changes = direct_action_changes(direct),
 	};
 	int result = 0;
 
@@ -528,7 +364,7 @@ static int direct_await_event(struct rnic_direct *direct, int fd)
 int direct_device_await(struct rnic_direct *direct, int fd)
 {
 	struct pollfd event = {.fd = fd, .events = POLLIN};
-	const bool is_there = direct_ppoll(&event, 1, 0, NULL) > 0;
+	const bool is_there = poll_until(&event, 1, 0, NULL) > 0;
 
 	if (!is_there && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
 		return direct_await_event(direct, fd);
@@ -537,13 +373,15 @@ int direct_device_await(struct rnic_direct *direct, int fd)
 }
 
 int direct_device_wait(struct rnic_direct *direct, struct pollfd *descriptors, unsigned count,
-		       uint64_t deadline_ns, bool handlers_may_call)
+		       uint64_t deadline_ns, enum rnic_direct_handlers handlers)
 {
 	struct direct_waiter waiter = {
 		.direct = direct,
 		.count = count,
 		.deadline_ns = deadline_ns,
-		.handlers_may_call = handlers_may_call,
+		.is_read = handlers == RNIC_DIRECT_HANDLERS_READ,
+		.handlers_may_call = handlers != RNIC_DIRECT_HANDLERS_APART,
+		.poll.action_changes = direct_action_changes(direct),
 	};
 	int result = -ENODEV;
 

@@ -133,12 +133,12 @@ void rnic_ack_cq_events(struct rnic_cq *cq, uint32_t count)
 }
 
 int rnic_wait_in_device(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
-			uint64_t deadline_ns, bool handlers_may_call)
+			uint64_t deadline_ns, enum rnic_direct_handlers handlers)
 {
 	if (context == NULL || context->direct == NULL || rnic_context_lost(context) != 0)
 		return -ENODEV;
 	return context->direct_calls->wait(context->direct, descriptors, count, deadline_ns,
-					   handlers_may_call);
+					   handlers);
 }
 
 int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
@@ -152,7 +152,8 @@ int rnic_wait(struct rnic_context *context, struct pollfd *descriptors, unsigned
 	if (timeout_ms > 0)
 		deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * RNIC_NS_PER_MS;
 	if (timeout_ms != 0)
-		ready = rnic_wait_in_device(context, descriptors, count, deadline_ns, false);
+		ready = rnic_wait_in_device(context, descriptors, count, deadline_ns,
+					    RNIC_DIRECT_HANDLERS_APART);
 	if (ready == -ENODEV || ready == -E2BIG)
 		ready = rnic_wait_by_poll(descriptors, count, timeout_ms);
 	return ready;

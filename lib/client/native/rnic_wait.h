@@ -7,6 +7,8 @@
 #ifndef LIB_CLIENT_NATIVE_RNIC_WAIT_H
 #define LIB_CLIENT_NATIVE_RNIC_WAIT_H
 
+#include "proto/ctl/direct_device.h"
+
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,11 +34,11 @@ int rnic_wait_awake_for(int (*look)(void *context), void *context);
  * Returns what poll(2) returns, or a negative errno. -ENODEV: the device is elsewhere, or lost;
  * -E2BIG: the descriptors are too many. Call poll(2) then.
  *
- * With `handlers_may_call`, handlers of signals may call the device: they run only where the thread
- * has no lock of the device.
+ * Handlers that may call the device run only where the thread has no lock of the device. With
+ * RNIC_DIRECT_HANDLERS_READ, 0 also where a restarting handler has run.
  */
 int rnic_wait_in_device(struct rnic_context *context, struct pollfd *descriptors, unsigned count,
-			uint64_t deadline_ns, bool handlers_may_call);
+			uint64_t deadline_ns, enum rnic_direct_handlers handlers);
 
 /* rnic_wait() where daemons serve the devices: awake first, then asleep. */
 int rnic_wait_by_poll(struct pollfd *descriptors, unsigned count, int timeout_ms);

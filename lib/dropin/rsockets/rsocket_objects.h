@@ -180,7 +180,8 @@ int64_t rnic_rsocket_deadline(const struct rnic_rsocket *rs, int flags, int64_t 
 
 /*
  * With the lock held, which the call gives up while it sleeps: waits until `is_done`. -EAGAIN: not
- * by the deadline. -EINTR: a signal. -EBADF: closed meanwhile. A thread may be cancelled while it
+ * by the deadline. -EINTR: a signal, where there is a deadline or the handler does not restart
+ * calls (signal(7), of sockets). -EBADF: closed meanwhile. A thread may be cancelled while it
  * sleeps without the lock; the callers clean up all else that it has.
  */
 int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rnic_rsocket *),
@@ -189,10 +190,11 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 /*
  * Without a lock: waits as poll(2) does. Where `device` is inside the program, the thread takes the
  * device's turns meanwhile, so that what arrives wakes one thread. 0, or -EINTR and others of
- * poll(2).
+ * poll(2). With `restarts`, the wait goes on after handlers of signals with SA_RESTART, and `asked`
+ * has a place behind its `count` entries that the wait may use.
  */
 int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t count,
-		      int64_t deadline_ns);
+		      int64_t deadline_ns, bool restarts);
 
 /* Under the lock: enters and leaves the list of sleepers that rnic_rsocket_ring() wakes. */
 void rnic_rsocket_enlist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *sleeper);

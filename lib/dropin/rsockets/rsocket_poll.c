@@ -187,7 +187,7 @@ static int sleep_until(struct round *round, int64_t deadline_ns)
 	pthread_cleanup_push(rsocket_poll_end_sleep, round);
 	error = arm_all(round) ? 0
 			       : rnic_rsocket_wait(round->device, round->asked, round->asked_count,
-						   deadline_ns);
+						   deadline_ns, false);
 	pthread_cleanup_pop(true);
 	return error;
 }

@@ -4,11 +4,12 @@
 #include "lib/dropin/verbs/ibv_native.h"
 #include "lib/wait/awake.h"
 #include "lib/wait/clock.h"
+#include "lib/wait/read_poll.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 int64_t rnic_rsocket_now_ns(void)
@@ -52,41 +53,50 @@ void rnic_rsocket_ring(struct rnic_rsocket *rs)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-static int rsocket_sleep_poll(struct pollfd *asked, nfds_t count, int64_t deadline_ns)
+static uint64_t until(int64_t deadline_ns)
 {
-	const int64_t left_ns = deadline_ns - rnic_rsocket_now_ns();
-	struct timespec left = {0};
+	return deadline_ns == RNIC_RSOCKET_FOREVER ? UINT64_MAX : (uint64_t)deadline_ns;
+}
 
-	if (left_ns > 0)
-		left = (struct timespec){.tv_sec = left_ns / 1000000000,
-					 .tv_nsec = left_ns % 1000000000};
-	return ppoll(asked, count, deadline_ns == RNIC_RSOCKET_FOREVER ? NULL : &left, NULL) < 0
-		       ? -errno
-		       : 0;
+static void sleep_poll_cancelled(void *poll)
+{
+	read_poll_end(poll);
+}
+
+static int rsocket_sleep_poll(struct pollfd *asked, nfds_t count, int64_t deadline_ns,
+			      bool restarts)
+{
+	struct read_poll poll = {.restart_fd = 0};
+	int ready;
+
+	if (!restarts)
+		return poll_until(asked, count, until(deadline_ns), NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &poll.mask);
+	pthread_cleanup_push(sleep_poll_cancelled, &poll);
+	ready = read_poll(&poll, asked, count, until(deadline_ns));
+	pthread_cleanup_pop(false);
+	return ready;
 }
 
 /* Handlers of signals may call rsockets, and so the device. */
 static int rsocket_sleep_in_device(struct ibv_context *device, struct pollfd *asked, nfds_t count,
-				   int64_t deadline_ns)
+				   int64_t deadline_ns, bool restarts)
 {
-	const uint64_t until_ns =
-		deadline_ns == RNIC_RSOCKET_FOREVER ? UINT64_MAX : (uint64_t)deadline_ns;
-	const int ready = rnic_native.wait_in_device(rnic_native.context(device), asked,
-						     (unsigned)count, until_ns, true);
-
-	return ready < 0 ? ready : 0;
+	return rnic_native.wait_in_device(
+		rnic_native.context(device), asked, (unsigned)count, until(deadline_ns),
+		restarts ? RNIC_DIRECT_HANDLERS_READ : RNIC_DIRECT_HANDLERS_POLL);
 }
 
 int rnic_rsocket_wait(struct ibv_context *device, struct pollfd *asked, nfds_t count,
-		      int64_t deadline_ns)
+		      int64_t deadline_ns, bool restarts)
 {
-	int error = -ENODEV;
+	int ready = -ENODEV;
 
 	if (device != NULL)
-		error = rsocket_sleep_in_device(device, asked, count, deadline_ns);
-	if (error == -ENODEV || error == -E2BIG)
-		error = rsocket_sleep_poll(asked, count, deadline_ns);
-	return error;
+		ready = rsocket_sleep_in_device(device, asked, count, deadline_ns, restarts);
+	if (ready == -ENODEV || ready == -E2BIG)
+		ready = rsocket_sleep_poll(asked, count, deadline_ns, restarts);
+	return ready < 0 ? ready : 0;
 }
 
 struct sleeper_wait {
@@ -126,7 +136,8 @@ static int sleeper_wait(struct rnic_rsocket *rs, struct pollfd *watched, int cou
 	rnic_rsocket_enlist(rs, &wait.sleeper);
 	rnic_rsocket_unlock(rs);
 	pthread_cleanup_push(rsocket_sleep_give_up, &wait);
-	error = rnic_rsocket_wait(device, watched, (nfds_t)count + 1, deadline_ns);
+	error = rnic_rsocket_wait(device, watched, (nfds_t)count + 1, deadline_ns,
+				  deadline_ns == RNIC_RSOCKET_FOREVER);
 	pthread_cleanup_pop(false);
 	sleeper_wait_end(&wait);
 	return error;
@@ -182,7 +193,8 @@ int rnic_rsocket_await(struct rnic_rsocket *rs, bool (*is_done)(const struct rni
 	if (!is_over && deadline_ns != 0)
 		is_over = comes_soon(rs, is_done);
 	while (!is_over && error == 0) {
-		struct pollfd watched[RNIC_RSOCKET_WATCHED_MAX + 1];
+		/* And the eventfd, and a place for the wait. */
+		struct pollfd watched[RNIC_RSOCKET_WATCHED_MAX + 2];
 		const uint64_t news = rs->news;
 		int count;
 

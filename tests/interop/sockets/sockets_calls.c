@@ -50,13 +50,14 @@ static short wait_for(int socket, short events, int timeout_ms)
 	return rpoll(&fd, 1, timeout_ms) > 0 ? fd.revents : 0;
 }
 
+/* A listener's thread may have accepted before rconnect() returns. */
 static int begin_to_connect(const struct sockaddr_storage *where)
 {
 	const int client = rsocket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	assert_true(client >= 0);
-	assert_int_equal(rconnect(client, (const struct sockaddr *)where, address_bytes), -1);
-	assert_int_equal(errno, EINPROGRESS);
+	if (rconnect(client, (const struct sockaddr *)where, address_bytes) != 0)
+		assert_int_equal(errno, EINPROGRESS);
 	return client;
 }
 

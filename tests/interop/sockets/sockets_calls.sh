@@ -9,5 +9,10 @@ check "sockets_calls" rnic 0 timeout 100 "$BUILD/tests/sockets_calls" "${side_ad
 cat "$WORK/check.out"
 check "sockets_stranger" rnic 0 timeout 100 "$BUILD/tests/sockets_stranger" "${side_address[0]}"
 cat "$WORK/check.out"
+if [ "$3" = 4 ]; then
+	check "sockets_signals" \
+		rnic 0 timeout 100 "$BUILD/tests/sockets_signals" "${side_address[0]}"
+	cat "$WORK/check.out"
+fi
 
 topology_finish
