@@ -21,7 +21,7 @@ struct signal_handlers {
 	sigset_t interrupting;
 };
 
-static bool is_fault(int signal)
+static bool signal_is_fault(int signal)
 {
 	for (unsigned i = 0; i < RNIC_COUNT_OF(faults); i++)
 		if (faults[i] == signal)
@@ -35,7 +35,7 @@ static void list_handlers(struct signal_handlers *handlers)
 
 	*handlers = (struct signal_handlers){0};
 	for (int signal = 1; signal <= SIGRTMAX; signal++) {
-		if (is_fault(signal) || sigaction(signal, NULL, &action) != 0 ||
+		if (signal_is_fault(signal) || sigaction(signal, NULL, &action) != 0 ||
 		    action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
 			continue;
 		if ((action.sa_flags & SA_RESTART) != 0)
@@ -85,7 +85,7 @@ void read_poll_blockable(sigset_t *signals)
 }
 
 /* Takes out what is blocked. Returns whether signals are left. */
-static bool take_out(sigset_t *signals, const sigset_t *blocked)
+static bool drop_blocked(sigset_t *signals, const sigset_t *blocked)
 {
 	bool are_left = false;
 
@@ -156,7 +156,7 @@ static bool should_take_signals(struct read_poll *poll)
 		return false;
 	if (sigpending(&pending) != 0)
 		return true;
-	return take_out(&pending, &poll->mask);
+	return drop_blocked(&pending, &poll->mask);
 }
 
 /* Whether the signal that has ended a sleep ends read(2), by what the thread knew before. */
@@ -168,7 +168,7 @@ static bool ends_read(const struct read_poll *poll, bool could_interrupt)
 		return could_interrupt;
 	seen_handlers.until_ns = 0;
 	interrupting = see_handlers(NULL)->interrupting;
-	return take_out(&interrupting, &poll->mask);
+	return drop_blocked(&interrupting, &poll->mask);
 }
 
 int read_poll(struct read_poll *poll, struct pollfd *wakes, nfds_t count, uint64_t deadline_ns)
@@ -183,8 +183,8 @@ int read_poll(struct read_poll *poll, struct pollfd *wakes, nfds_t count, uint64
 			return ready == -EINTR ? 0 : ready;
 	}
 	handlers = *see_handlers(poll->action_changes);
-	can_restart = take_out(&handlers.restarting, &poll->mask);
-	can_interrupt = take_out(&handlers.interrupting, &poll->mask);
+	can_restart = drop_blocked(&handlers.restarting, &poll->mask);
+	can_interrupt = drop_blocked(&handlers.interrupting, &poll->mask);
 	if (can_restart && can_interrupt)
 		ready = poll_mixed(poll, wakes, count, deadline_ns, &handlers.restarting);
 	else

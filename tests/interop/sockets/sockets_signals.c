@@ -4,7 +4,7 @@
  * handler with SA_RESTART and ends with EINTR after one without; a call with a time limit, and
  * rpoll(), end after both. sockets_signals ADDRESS, under rnic-run.
  */
-#include "tests/interop/signal_calls.h"
+#include "tests/interop/waiting_call.h"
 #include "tests/unit/unit_test.h"
 
 #include <arpa/inet.h>

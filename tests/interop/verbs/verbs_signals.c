@@ -4,7 +4,7 @@
  * EINTR after one without, as calls of a kernel device do. A handler of the other kind is there as
  * well, and never runs. On a device with one address, under rnic-run.
  */
-#include "tests/interop/signal_calls.h"
+#include "tests/interop/waiting_call.h"
 #include "tests/interop/verbs/verbs_bench.h"
 #include "tests/unit/unit_test.h"
 

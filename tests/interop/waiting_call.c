@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/interop/signal_calls.h"
+#include "tests/interop/waiting_call.h"
 
 #include "tests/unit/thread_state.h"
 #include "tests/unit/unit_test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A call that waits, and signals that come to the call in its sleep. */
-#ifndef TESTS_INTEROP_SIGNAL_CALLS_H
-#define TESTS_INTEROP_SIGNAL_CALLS_H
+#ifndef TESTS_INTEROP_WAITING_CALL_H
+#define TESTS_INTEROP_WAITING_CALL_H
 
 #include <stdbool.h>
 
