@@ -6,6 +6,7 @@
 #include "proto/base/time_units.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -190,4 +191,21 @@ int read_poll(struct read_poll *poll, struct pollfd *wakes, nfds_t count, uint64
 	else
 		ready = poll_until(wakes, count, deadline_ns, &poll->mask);
 	return ready == -EINTR && !ends_read(poll, can_interrupt) ? 0 : ready;
+}
+
+static void read_poll_cancelled(void *poll)
+{
+	read_poll_end(poll);
+}
+
+int read_poll_once(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns)
+{
+	struct read_poll poll = {.restart_fd = 0};
+	int ready;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &poll.mask);
+	pthread_cleanup_push(read_poll_cancelled, &poll);
+	ready = read_poll(&poll, wakes, count, deadline_ns);
+	pthread_cleanup_pop(false);
+	return ready;
 }

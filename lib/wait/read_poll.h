@@ -41,6 +41,12 @@ int read_poll(struct read_poll *poll, struct pollfd *wakes, nfds_t count, uint64
 void read_poll_end(struct read_poll *poll);
 
 /*
+ * A single read_poll() of a thread that has blocked no signal for the wait. A cancelled thread
+ * leaves nothing.
+ */
+int read_poll_once(struct pollfd *wakes, nfds_t count, uint64_t deadline_ns);
+
+/*
  * Polls as ppoll(2) does, until `deadline_ns`. NULL for `mask` leaves the thread's own. Negative
  * errno.
  */

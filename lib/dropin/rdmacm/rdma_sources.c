@@ -7,6 +7,8 @@
  */
 #include "lib/dropin/rdmacm/rdma_sources.h"
 
+#include "lib/wait/read_poll.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -204,13 +206,16 @@ static bool may_sleep(struct rnic_cma_channel *channel)
 /* -EAGAIN: the program does not want to wait. */
 static int await_sources(struct rnic_cma_channel *channel)
 {
-	struct pollfd event = {.fd = channel->public.fd, .events = POLLIN};
+	struct pollfd wakes[2] = {{.fd = channel->public.fd, .events = POLLIN}};
+	int ready = 0;
 
 	if ((fcntl(channel->public.fd, F_GETFL) & O_NONBLOCK) != 0 || !may_sleep(channel))
 		return -EAGAIN;
-	if (rnic_native.wait_awake(&event, 1) > 0)
+	if (rnic_native.wait_awake(wakes, 1) > 0)
 		return 0;
-	return poll(&event, 1, -1) < 0 ? -errno : 0;
+	while (ready == 0)
+		ready = read_poll_once(wakes, 1, UINT64_MAX);
+	return ready < 0 ? ready : 0;
 }
 
 /* -EAGAIN: the source has no event, or is not open. */

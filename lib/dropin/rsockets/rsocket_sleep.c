@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -58,24 +57,12 @@ static uint64_t until(int64_t deadline_ns)
 	return deadline_ns == RNIC_RSOCKET_FOREVER ? UINT64_MAX : (uint64_t)deadline_ns;
 }
 
-static void sleep_poll_cancelled(void *poll)
-{
-	read_poll_end(poll);
-}
-
 static int rsocket_sleep_poll(struct pollfd *asked, nfds_t count, int64_t deadline_ns,
 			      bool restarts)
 {
-	struct read_poll poll = {.restart_fd = 0};
-	int ready;
-
-	if (!restarts)
-		return poll_until(asked, count, until(deadline_ns), NULL);
-	pthread_sigmask(SIG_SETMASK, NULL, &poll.mask);
-	pthread_cleanup_push(sleep_poll_cancelled, &poll);
-	ready = read_poll(&poll, asked, count, until(deadline_ns));
-	pthread_cleanup_pop(false);
-	return ready;
+	if (restarts)
+		return read_poll_once(asked, count, until(deadline_ns));
+	return poll_until(asked, count, until(deadline_ns), NULL);
 }
 
 /* Handlers of signals may call rsockets, and so the device. */

@@ -5,6 +5,7 @@
  * on all of them. The program says "stop 1", "continue 1" and at the end "lose 1", and each time
  * waits for a line: the daemon of the second device is to stop, to go on and to end meanwhile.
  */
+#include "tests/interop/waiting_call.h"
 #include "tests/unit/unit_test.h"
 
 #include <rdma/rdma_cma.h>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -423,6 +425,47 @@ static void test_stopped_device(void **state)
 }
 
 /* The second device goes: its identifiers are told, and nobody else. */
+struct signalled {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+static int get_event(void *at)
+{
+	struct signalled *signalled = at;
+	struct rdma_cm_event *event;
+	int result = rdma_get_cm_event(signalled->channel, &event);
+
+	if (result == 0)
+		rdma_ack_cm_event(event);
+	return result;
+}
+
+static void cause_event(void *at)
+{
+	struct signalled *signalled = at;
+
+	assert_int_equal(rdma_resolve_addr(signalled->id, NULL, address_of(1, 1), WAIT_MS), 0);
+}
+
+/* A channel of several devices answers to signals as that of one. */
+static void test_signals(void **state)
+{
+	static const struct signal_case waiting = {"rdma_get_cm_event", get_event, cause_event,
+						   false};
+	static const int flags[] = {SA_RESTART, 0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct signalled signalled = {.channel = make_channel()};
+
+		signalled.id = make_id(signalled.channel);
+		signal_call(&waiting, &signalled, flags[i]);
+		assert_int_equal(rdma_destroy_id(signalled.id), 0);
+		rdma_destroy_event_channel(signalled.channel);
+	}
+}
+
 static void test_lost_device(void **state)
 {
 	struct rdma_event_channel *requests = make_channel(), *others = make_channel();
@@ -472,6 +515,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_resolved_again, set_limit),
 		cmocka_unit_test_setup(test_child_of_fork, set_limit),
 		cmocka_unit_test_setup(test_destroyed_in_use, set_limit),
+		cmocka_unit_test_setup(test_signals, set_limit),
 		cmocka_unit_test_setup(test_stopped_device, set_limit),
 		cmocka_unit_test_setup(test_lost_device, set_limit),
 	};
