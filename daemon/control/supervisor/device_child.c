@@ -239,10 +239,13 @@ static void child_fold(struct device_child *process)
 	process->lane = 0;
 }
 
-/* A program has memory of its own. Other programs leave it no less. */
+/*
+ * A program has memory of its own, and the kernel counts what it uses of large queues. Other
+ * programs leave it no less.
+ */
 static void child_take_budget(struct device_child *process)
 {
-	process->memory_bytes = process->is_program ? process->common->memory.memory_bytes
+	process->memory_bytes = process->is_program ? UINT64_MAX
 						    : memory_budget_take(&process->common->memory);
 	process->has_budget = !process->is_program;
 }
