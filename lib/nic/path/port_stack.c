@@ -79,7 +79,7 @@ static int port_stack_open_fault(struct port_stack *stack, const struct port_sta
 	}
 	fault_offset_seed(faulty, config->lane);
 	stack->top = faulty;
-	stack->faults = fault_plan_of(faulty);
+	stack->fault = faulty;
 	return 0;
 }
 

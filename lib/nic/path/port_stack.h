@@ -39,9 +39,9 @@ struct port_stack {
 	struct port *udp; /* bottom of the stack */
 	struct port *multicast;
 	struct port *loopback;
-	struct port *top;		 /* owns all ports below */
-	struct capture *capture;	 /* in the stack; NULL: none */
-	const struct fault_plan *faults; /* of the stack, for listings; NULL: none */
+	struct port *top;	  /* owns all ports below */
+	struct capture *capture;  /* in the stack; NULL: none */
+	const struct port *fault; /* in the stack; NULL: none */
 };
 
 /*

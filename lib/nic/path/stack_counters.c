@@ -132,9 +132,16 @@ bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, ui
 bool stack_counter_read_fault(const struct port_stack *stack, uint32_t index,
 			      char name[STACK_FAULT_NAME_BYTES], uint64_t *value)
 {
-	if (stack->faults == NULL || index >= stack->faults->rule_count)
+	const struct fault_plan *plan = stack->fault != NULL ? fault_plan_of(stack->fault) : NULL;
+
+	if (plan == NULL || index > plan->rule_count)
 		return false;
-	snprintf(name, STACK_FAULT_NAME_BYTES, "fault %.40s", stack->faults->rules[index].text);
-	*value = stack->faults->rules[index].hits;
+	if (index == plan->rule_count) {
+		snprintf(name, STACK_FAULT_NAME_BYTES, "fault queue full");
+		*value = fault_lost_datagrams(stack->fault);
+		return true;
+	}
+	snprintf(name, STACK_FAULT_NAME_BYTES, "fault %.40s", plan->rules[index].text);
+	*value = plan->rules[index].hits;
 	return true;
 }

@@ -26,7 +26,10 @@ bool stack_counter_read(const struct port_stack *stack, uint32_t index, const ch
 bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, uint32_t index,
 			     const char **name, uint64_t *value);
 
-/* The same for the packets on which each rule of --fault acted. Writes the name. */
+/*
+ * The same for the packets on which each rule of --fault acted, and for those that were lost
+ * because too many were held back. Writes the name.
+ */
 bool stack_counter_read_fault(const struct port_stack *stack, uint32_t index,
 			      char name[STACK_FAULT_NAME_BYTES], uint64_t *value);
 

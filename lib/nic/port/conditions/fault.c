@@ -13,6 +13,13 @@
 #define REORDER_WAIT_NS 1000000
 #define REFUSED_WAIT_NS 100000
 
+/* Datagrams that leave in one call of the next port. */
+#define FAULT_BATCH 64
+
+/* Held datagrams get their memory in blocks, as they are needed. */
+#define FAULT_BLOCK_DATAGRAMS 256
+#define FAULT_BLOCKS_MAX      (FAULT_HELD_MAX / FAULT_BLOCK_DATAGRAMS)
+
 struct held {
 	struct list node;
 	struct datagram datagram; /* its bytes are those in the next member */
@@ -37,9 +44,15 @@ struct fault {
 	struct lane transmit;
 	struct list lent; /* given to the caller by the last receive */
 	struct list free;
-	struct held *pool;
-	uint32_t pool_used; /* slots that were ever used: the memory of the others is untouched */
+	struct held *blocks[FAULT_BLOCKS_MAX];
+	uint32_t block_count;
+	uint32_t block_used; /* datagrams of the last block that were ever used */
 	uint64_t lost_datagrams;
+	/* Due datagrams, taken out of the queue, which the next port has not taken yet. */
+	struct datagram outbox[FAULT_BATCH];
+	struct held *outbox_held[FAULT_BATCH];
+	uint32_t outbox_first;
+	uint32_t outbox_end;
 	uint64_t refused_until_ns;
 	/* The verdict on datagrams that the next port refused: the caller will offer them again. */
 	uint32_t judged_passes;
@@ -52,6 +65,21 @@ static struct fault *fault_of(const struct port *port)
 	return RNIC_CONTAINER_OF(port, struct fault, port);
 }
 
+/* Blocks are large enough that the allocator gives their pages back when the port closes. */
+static bool fault_add_block(struct fault *fault)
+{
+	struct held *block;
+
+	if (fault->block_count == FAULT_BLOCKS_MAX)
+		return false;
+	block = malloc(FAULT_BLOCK_DATAGRAMS * sizeof(*block));
+	if (block == NULL)
+		return false;
+	fault->blocks[fault->block_count++] = block;
+	fault->block_used = 0;
+	return true;
+}
+
 static struct held *pool_take(struct fault *fault)
 {
 	struct held *held;
@@ -61,9 +89,9 @@ static struct held *pool_take(struct fault *fault)
 		list_remove(&held->node);
 		return held;
 	}
-	if (fault->pool_used == FAULT_HELD_MAX)
+	if (fault->block_used == FAULT_BLOCK_DATAGRAMS && !fault_add_block(fault))
 		return NULL;
-	held = &fault->pool[fault->pool_used++];
+	held = &fault->blocks[fault->block_count - 1][fault->block_used++];
 	list_init(&held->node);
 	return held;
 }
@@ -160,18 +188,42 @@ static bool is_untouched(const struct fault_verdict *verdict)
 	       verdict->behind == 0 && verdict->delay_ns == 0;
 }
 
-/* Sends the due datagrams; false when the next port takes no more. */
-static bool transmit_due(struct fault *fault, uint64_t now_ns)
+/* Fills the empty outbox with due datagrams; false when none is due. */
+static bool outbox_fill(struct fault *fault, uint64_t now_ns)
 {
 	struct held *held;
 
-	while ((held = lane_first_due(&fault->transmit, now_ns)) != NULL) {
-		if (fault->next->ops->transmit(fault->next, &held->datagram, 1, now_ns) == 0) {
+	fault->outbox_first = fault->outbox_end = 0;
+	while (fault->outbox_end < FAULT_BATCH &&
+	       (held = lane_first_due(&fault->transmit, now_ns)) != NULL) {
+		due_queue_pop(&fault->transmit.due);
+		fault->outbox_held[fault->outbox_end] = held;
+		fault->outbox[fault->outbox_end++] = held->datagram;
+	}
+	return fault->outbox_end != 0;
+}
+
+/* Sends what is in the outbox; false when the next port takes no more. */
+static bool outbox_send(struct fault *fault, uint64_t now_ns)
+{
+	const uint32_t first = fault->outbox_first;
+	const uint32_t sent = fault->next->ops->transmit(fault->next, &fault->outbox[first],
+							 fault->outbox_end - first, now_ns);
+
+	for (uint32_t i = 0; i < sent; i++)
+		list_add(&fault->free, &fault->outbox_held[first + i]->node);
+	fault->outbox_first += sent;
+	return fault->outbox_first == fault->outbox_end;
+}
+
+/* Sends the due datagrams; false when the next port takes no more. */
+static bool transmit_due(struct fault *fault, uint64_t now_ns)
+{
+	while (fault->outbox_first < fault->outbox_end || outbox_fill(fault, now_ns)) {
+		if (!outbox_send(fault, now_ns)) {
 			fault->refused_until_ns = now_ns + REFUSED_WAIT_NS;
 			return false;
 		}
-		due_queue_pop(&fault->transmit.due);
-		list_add(&fault->free, &held->node);
 	}
 	fault->refused_until_ns = 0;
 	return true;
@@ -305,7 +357,8 @@ static uint64_t fault_next_deadline_ns(const struct port *port)
 	const struct fault *fault = fault_of(port);
 	uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
 	uint64_t receive_ns = lane_deadline_ns(&fault->receive);
-	uint64_t transmit_ns = lane_deadline_ns(&fault->transmit);
+	uint64_t transmit_ns =
+		fault->outbox_first < fault->outbox_end ? 0 : lane_deadline_ns(&fault->transmit);
 
 	if (transmit_ns < fault->refused_until_ns)
 		transmit_ns = fault->refused_until_ns;
@@ -334,7 +387,8 @@ static void fault_free(struct fault *fault)
 {
 	due_queue_fini(&fault->receive.due);
 	due_queue_fini(&fault->transmit.due);
-	free(fault->pool);
+	for (uint32_t i = 0; i < fault->block_count; i++)
+		free(fault->blocks[i]);
 	free(fault);
 }
 
@@ -367,8 +421,8 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 	error = fault_plan_parse(&fault->plan, spec, message, message_bytes);
 	if (error != 0)
 		goto free_fault;
-	fault->pool = malloc(FAULT_HELD_MAX * sizeof(*fault->pool));
-	if (fault->pool == NULL || due_queue_reserve(&fault->receive.due, FAULT_HELD_MAX) != 0 ||
+	fault->block_used = FAULT_BLOCK_DATAGRAMS;
+	if (due_queue_reserve(&fault->receive.due, FAULT_HELD_MAX) != 0 ||
 	    due_queue_reserve(&fault->transmit.due, FAULT_HELD_MAX) != 0) {
 		error = -ENOMEM;
 		goto free_fault;

@@ -136,7 +136,7 @@ static void test_without_lanes(void **state)
 	config.fault = "drop=50%,seed=1";
 	assert_int_equal(port_stack_open(&stack, &config, fixture_now_ns(), text), 0);
 	assert_null(stack.capture);
-	assert_int_equal(stack.faults->rule_count, 1);
+	assert_int_equal(fault_plan_of(stack.fault)->rule_count, 1);
 	while (stack.loopback->counters.sent_datagrams == 0)
 		fixture_transmit(stack.top, &datagram, 1);
 	fixture_receive(stack.top, inbox, 1, 8);

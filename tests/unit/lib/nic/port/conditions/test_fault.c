@@ -16,7 +16,9 @@
 struct recorder {
 	struct port port;
 	uint32_t room;
+	uint32_t calls; /* that sent something, or would have */
 	uint32_t sent;
+	uint32_t all;
 	uint32_t sent_numbers[RECORDED_MAX];
 	uint32_t damaged;
 	uint32_t last_damage;
@@ -50,6 +52,7 @@ static uint32_t recorder_transmit(struct port *port, struct datagram *datagrams,
 	uint32_t taken = 0;
 
 	(void)now_ns;
+	recorder->calls += count != 0;
 	while (taken < count && recorder->room != 0 && recorder->sent < RECORDED_MAX) {
 		recorder->room--;
 		if (datagrams[taken].damage != 0) {
@@ -295,17 +298,45 @@ static void delayed_datagram_that_is_refused_waits_without_spinning(void **state
 	close_fault(port, &recorder);
 }
 
+/* Due datagrams leave in batches, in their order, and none is lost where the next port takes few.
+ */
+static void due_datagrams_leave_in_batches(void **state)
+{
+	static struct recorder recorder;
+	struct port *port = open_fault(&recorder, "delay=1ms");
+
+	(void)state;
+	send_numbers(port, RC_SEND_ONLY, 0, 200, 0);
+	recorder.calls = 0;
+	recorder.room = 70;
+	send_numbers(port, RC_SEND_ONLY, 0, 0, 1 * MS);
+	assert_int_equal(recorder.sent, 70);
+	assert_int_equal(recorder.calls, 2);
+	assert_true(port->ops->next_deadline_ns(port) > 1 * MS);
+	recorder.room = RECORDED_MAX;
+	send_numbers(port, RC_SEND_ONLY, 0, 0, port->ops->next_deadline_ns(port));
+	assert_int_equal(recorder.sent, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(recorder.sent_numbers[i], i);
+	close_fault(port, &recorder);
+}
+
 static void full_pool_loses_and_counts(void **state)
 {
 	static struct recorder recorder;
 	struct port *port = open_fault(&recorder, "delay=1ms");
 
 	(void)state;
-	send_numbers(port, RC_SEND_ONLY, 0, 4096, 0);
-	send_numbers(port, RC_SEND_ONLY, 4096, 5, 0);
-	send_numbers(port, RC_SEND_ONLY, 0, 0, 1 * MS);
-	assert_int_equal(recorder.sent, FAULT_HELD_MAX);
+	for (uint32_t i = 0; i < FAULT_HELD_MAX; i += 4096)
+		send_numbers(port, RC_SEND_ONLY, i, 4096, 0);
+	send_numbers(port, RC_SEND_ONLY, FAULT_HELD_MAX, 5, 0);
 	assert_int_equal(fault_lost_datagrams(port), 5);
+	while (recorder.sent != 0 || port->ops->next_deadline_ns(port) != UINT64_MAX) {
+		recorder.sent = 0;
+		send_numbers(port, RC_SEND_ONLY, 0, 0, 100 * MS);
+		recorder.all += recorder.sent;
+	}
+	assert_int_equal(recorder.all, FAULT_HELD_MAX);
 	close_fault(port, &recorder);
 }
 
@@ -386,6 +417,7 @@ int main(void)
 		cmocka_unit_test(duplicates_and_damage_reach_the_next_port),
 		cmocka_unit_test(refusal_of_the_next_port_neither_loses_nor_judges_twice),
 		cmocka_unit_test(delayed_datagram_that_is_refused_waits_without_spinning),
+		cmocka_unit_test(due_datagrams_leave_in_batches),
 		cmocka_unit_test(full_pool_loses_and_counts),
 		cmocka_unit_test(received_datagrams_are_dropped_delayed_and_duplicated),
 		cmocka_unit_test(received_damage_is_one_bit),
