@@ -11,6 +11,7 @@
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/requester/completer.h"
 #include "lib/nic/engine/requester/local_operation.h"
 #include "lib/nic/engine/requester/requester.h"
@@ -80,6 +81,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 		engine->config.line_rate = LIMIT_CC_LINE_RATE;
 	timer_heap_init(&engine->timers);
 	timer_heap_init(&engine->pace_timers);
+	timer_heap_init(&engine->window_timers);
 	list_init(&engine->ready);
 	list_init(&engine->delayed_acknowledgements);
 	list_init(&engine->windows);
@@ -104,6 +106,7 @@ void engine_fini(struct engine *engine)
 	key_table_fini(&engine->srqs);
 	timer_heap_fini(&engine->timers);
 	timer_heap_fini(&engine->pace_timers);
+	timer_heap_fini(&engine->window_timers);
 }
 
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
@@ -350,9 +353,12 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 {
 	uint64_t retry_ns = timer_heap_earliest_ns(&engine->timers);
 	uint64_t pace_ns = timer_heap_earliest_ns(&engine->pace_timers);
+	uint64_t window_ns = timer_heap_earliest_ns(&engine->window_timers);
 	uint64_t wait_ns = delayed_acknowledgement_next_ns(engine);
 	uint64_t timer_ns = retry_ns < pace_ns ? retry_ns : pace_ns;
 
+	if (window_ns < timer_ns)
+		timer_ns = window_ns;
 	return timer_ns < wait_ns ? timer_ns : wait_ns;
 }
 
@@ -371,6 +377,8 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	}
 	while ((timer = timer_heap_pop_expired(&engine->pace_timers, now_ns)) != NULL)
 		congestion_expired(RNIC_CONTAINER_OF(timer, struct qp, congestion.timer));
+	while ((timer = timer_heap_pop_expired(&engine->window_timers, now_ns)) != NULL)
+		peer_window_expired(RNIC_CONTAINER_OF(timer, struct peer_window, timer));
 	delayed_acknowledgement_expire(engine);
 }
 

@@ -18,12 +18,20 @@ enum {
 	LIMIT_QP_QUANTUM = 32,
 
 	/*
-	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs. The
-	 * bound makes them fit a peer's socket buffer even when its daemon does not run for a
-	 * while; see peer_window.h.
+	 * Bytes under way to one destination that nobody acknowledged yet, over all RC QPs, beyond
+	 * what a long path holds by itself. The bound makes them fit a peer's socket buffer even
+	 * when its daemon does not run for a while; see peer_window.h.
 	 */
 	LIMIT_PATH_WINDOW_BYTES = 1 << 20,
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
+
+	/*
+	 * On a path whose least round trip is longer than that, the window follows a model of the
+	 * path, and packets leave by a pace, in batches; see peer_window.h and path_model.h.
+	 */
+	LIMIT_PATH_SHORT_NS = 300000,
+	LIMIT_PATH_QUEUE_BYTES_MOST = 8 << 20,
+	LIMIT_PATH_BATCH_NS = 50000,
 
 	/*
 	 * After so long without progress a QP's packets no longer count in the peer window, for its
@@ -53,7 +61,7 @@ enum {
 	LIMIT_READ_CHUNK_BYTES = 256 * 1024,
 
 	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */
-	LIMIT_QP_WINDOW_PACKETS = 4096,
+	LIMIT_QP_WINDOW_PACKETS = 1 << 20,
 
 	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
 	LIMIT_CREDIT_PROBE_NS = 1000000,

@@ -21,16 +21,18 @@
 
 struct engine {
 	struct engine_config config;
-	struct key_table qps;	       /* QPN -> struct qp */
-	struct key_table mrs;	       /* key >> 8 -> struct mr, of regions and windows */
-	struct key_table srqs;	       /* number -> struct srq */
-	struct timer_heap timers;      /* struct qp.retry */
-	struct timer_heap pace_timers; /* struct qp.congestion */
-	struct list ready;	       /* QPs that may have a packet to send, in order of service */
+	struct key_table qps;		 /* QPN -> struct qp */
+	struct key_table mrs;		 /* key >> 8 -> struct mr, of regions and windows */
+	struct key_table srqs;		 /* number -> struct srq */
+	struct timer_heap timers;	 /* struct qp.retry */
+	struct timer_heap pace_timers;	 /* struct qp.congestion */
+	struct timer_heap window_timers; /* struct peer_window */
+	struct list ready; /* QPs that may have a packet to send, in order of service */
 	struct list delayed_acknowledgements; /* of QPs whose ACK waits, by the end of the wait */
 	struct list windows;		      /* struct peer_window */
-	struct list built;		      /* QPs that engine_packets_read() is to see */
-	struct list mcast_groups;	      /* struct mcast_group */
+	uint32_t window_count;
+	struct list built;	  /* QPs that engine_packets_read() is to see */
+	struct list mcast_groups; /* struct mcast_group */
 	uint32_t mcast_group_count;
 	struct pace pace;
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */

@@ -3,18 +3,22 @@
 
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/ready_list.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/packet.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* A round trip while the window is full: losses that are noticed within a round trip have one
- * cause. */
+/* The least time between two halvings: losses that are noticed within it have one cause. */
 #define REDUCE_INTERVAL_NS UINT64_C(1000000)
 
 /* What an acknowledged window's worth of packets adds. */
 #define GROWTH_BYTES (RNIC_PAYLOAD_BYTES_MAX + LIMIT_PACKET_OVERHEAD_BYTES)
+
+/* The pace in percent of the window in the least round trip, and a bound of the window. */
+#define PACE_PERCENT	 120
+#define WINDOW_BYTES_MAX (UINT32_C(1) << 28)
 
 struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid *dest)
 {
@@ -29,13 +33,18 @@ struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid
 		}
 	}
 	window = calloc(1, sizeof(*window));
-	if (window == NULL)
+	if (window == NULL ||
+	    timer_heap_reserve(&engine->window_timers, engine->window_count + 1) != 0) {
+		free(window);
 		return NULL;
+	}
+	window->engine = engine;
 	window->dest = *dest;
 	window->references = 1;
-	window->window_bytes = LIMIT_PATH_WINDOW_BYTES;
+	window->queue_bytes = LIMIT_PATH_WINDOW_BYTES;
 	list_init(&window->waiting);
 	list_add_tail(&engine->windows, &window->node);
+	engine->window_count++;
 	return window;
 }
 
@@ -44,15 +53,72 @@ void peer_window_put(struct peer_window *window)
 	if (window == NULL || --window->references > 0)
 		return;
 	assert(list_is_empty(&window->waiting) && window->in_flight_bytes == 0);
+	timer_heap_disarm(&window->engine->window_timers, &window->timer);
+	window->engine->window_count--;
 	list_remove(&window->node);
 	free(window);
+}
+
+uint32_t peer_window_bytes(const struct peer_window *window)
+{
+	uint64_t bytes = window->queue_bytes;
+
+	if (path_model_is_draining(&window->model))
+		bytes = path_model_allowed_bytes(&window->model);
+	else if (path_model_is_long(&window->model))
+		bytes += path_model_allowed_bytes(&window->model);
+	if (bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
+		return LIMIT_PATH_WINDOW_BYTES_LEAST;
+	return bytes < WINDOW_BYTES_MAX ? (uint32_t)bytes : WINDOW_BYTES_MAX;
 }
 
 static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)
 {
 	return window->in_flight_bytes == 0 ||
-	       (uint64_t)window->in_flight_bytes + bytes <= window->window_bytes;
+	       (uint64_t)window->in_flight_bytes + bytes <= peer_window_bytes(window);
 }
+
+/* --- the pace --------------------------------------------------------------------------------- */
+
+/* Bytes a second. */
+static uint64_t pace_rate(const struct peer_window *window)
+{
+	const uint64_t least_us = window->model.least_ns / 1000 + 1;
+
+	return peer_window_bytes(window) * (UINT64_C(10000) * PACE_PERCENT) / least_us + 1;
+}
+
+bool peer_window_is_on_pace(const struct peer_window *window)
+{
+	return !path_model_is_long(&window->model) || window->paced_ns <= window->engine->now_ns;
+}
+
+/* A packet of `bytes` leaves. */
+static void take_pace(struct peer_window *window, uint32_t bytes)
+{
+	const uint64_t now_ns = window->engine->now_ns;
+	uint64_t rate, behind_ns;
+
+	if (!path_model_is_long(&window->model))
+		return;
+	rate = pace_rate(window);
+	behind_ns = window->queue_bytes / 2 * RNIC_NS_PER_SECOND / rate;
+	if (behind_ns < LIMIT_PATH_BATCH_NS)
+		behind_ns = LIMIT_PATH_BATCH_NS;
+	if (window->paced_ns + behind_ns < now_ns)
+		window->paced_ns = now_ns - behind_ns;
+	window->paced_ns += bytes * RNIC_NS_PER_SECOND / rate;
+}
+
+/* Has the first QP in line go on once a batch may leave. */
+static void wait_for_pace(struct peer_window *window)
+{
+	if (!timer_is_armed(&window->timer))
+		timer_heap_arm(&window->engine->window_timers, &window->timer,
+			       window->paced_ns + LIMIT_PATH_BATCH_NS / 2);
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
 
 /* Gives the turn to the first QP that waits, when that QP can use it. */
 static void peer_window_pass_turn(struct peer_window *window)
@@ -64,6 +130,10 @@ static void peer_window_pass_turn(struct peer_window *window)
 	first = list_first_entry(&window->waiting, struct qp, path_node);
 	if (!peer_window_fits(window, first->requester.path_wait_bytes))
 		return;
+	if (!peer_window_is_on_pace(window)) {
+		wait_for_pace(window);
+		return;
+	}
 	list_remove(&first->path_node);
 	window->turn = first;
 	ready_list_add(first);
@@ -80,12 +150,16 @@ bool peer_window_has_room(const struct peer_window *window, const struct qp *qp,
 void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes)
 {
 	list_remove(&qp->path_node);
+	if (window->in_flight_bytes == 0)
+		path_model_resume(&window->model, window->engine->now_ns);
+	take_pace(window, bytes);
 	window->in_flight_bytes += bytes;
 }
 
 void peer_window_wait(struct peer_window *window, struct qp *qp, uint32_t bytes)
 {
 	qp->requester.path_wait_bytes = bytes;
+	path_model_limit(&window->model, window->engine->now_ns);
 	if (!list_is_linked(&qp->path_node))
 		list_add_tail(&window->waiting, &qp->path_node);
 	if (window->turn == qp)
@@ -105,30 +179,63 @@ void peer_window_leave(struct peer_window *window, struct qp *qp)
 	peer_window_pass_turn(window);
 }
 
+/* --- acknowledgements and losses -------------------------------------------------------------- */
+
+/* On a long path the queues may hold a quarter of what the path holds, too. */
+static uint32_t queue_bytes_most(const struct peer_window *window)
+{
+	uint64_t bytes = LIMIT_PATH_WINDOW_BYTES;
+
+	if (path_model_is_long(&window->model))
+		bytes += path_model_held_bytes(&window->model) / 4;
+	return bytes < LIMIT_PATH_QUEUE_BYTES_MOST ? (uint32_t)bytes : LIMIT_PATH_QUEUE_BYTES_MOST;
+}
+
+static void grow_queue(struct peer_window *window, uint32_t bytes)
+{
+	const uint32_t most = queue_bytes_most(window);
+
+	if (window->queue_bytes < most) {
+		window->credit_bytes += bytes;
+		if (window->credit_bytes >= peer_window_bytes(window)) {
+			window->credit_bytes = 0;
+			window->queue_bytes += GROWTH_BYTES;
+			if (path_model_is_long(&window->model))
+				window->queue_bytes += window->queue_bytes / 4;
+		}
+	}
+	if (window->queue_bytes > most)
+		window->queue_bytes = most;
+}
+
 void peer_window_release(struct peer_window *window, uint32_t bytes, bool acknowledged)
 {
 	assert(bytes <= window->in_flight_bytes);
 	window->in_flight_bytes -= bytes;
-	if (acknowledged && window->window_bytes < LIMIT_PATH_WINDOW_BYTES) {
-		window->credit_bytes += bytes;
-		if (window->credit_bytes >= window->window_bytes) {
-			window->credit_bytes -= window->window_bytes;
-			window->window_bytes += GROWTH_BYTES;
-		}
-		if (window->window_bytes > LIMIT_PATH_WINDOW_BYTES)
-			window->window_bytes = LIMIT_PATH_WINDOW_BYTES;
+	if (acknowledged) {
+		path_model_deliver(&window->model, bytes, window->engine->now_ns);
+		grow_queue(window, bytes);
 	}
+	peer_window_pass_turn(window);
+}
+
+void peer_window_expired(struct peer_window *window)
+{
 	peer_window_pass_turn(window);
 }
 
 void peer_window_reduce(struct engine *engine, struct peer_window *window)
 {
-	if (window->reduced_at_ns != 0 &&
-	    engine->now_ns - window->reduced_at_ns < REDUCE_INTERVAL_NS)
+	uint64_t interval_ns = window->model.smoothed_ns + window->model.smoothed_ns / 4;
+
+	if (interval_ns < REDUCE_INTERVAL_NS)
+		interval_ns = REDUCE_INTERVAL_NS;
+	if (window->reduced_at_ns != 0 && engine->now_ns - window->reduced_at_ns < interval_ns)
 		return;
+	path_model_lose(&window->model);
 	window->reduced_at_ns = engine->now_ns;
 	window->credit_bytes = 0;
-	window->window_bytes /= 2;
-	if (window->window_bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
-		window->window_bytes = LIMIT_PATH_WINDOW_BYTES_LEAST;
+	window->queue_bytes /= 2;
+	if (window->queue_bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
+		window->queue_bytes = LIMIT_PATH_WINDOW_BYTES_LEAST;
 }

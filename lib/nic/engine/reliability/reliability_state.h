@@ -6,6 +6,7 @@
 #include "lib/nic/base/list.h"
 #include "lib/nic/base/timer_heap.h"
 #include "lib/nic/engine/reliability/cc_dcqcn.h"
+#include "lib/nic/engine/reliability/path_model.h"
 #include "proto/wire/psn.h"
 
 #include <stdbool.h>
@@ -40,11 +41,13 @@ struct retry {
 
 /* The round trip to the peer; all zero: nothing was measured yet. */
 struct round_trip {
-	uint64_t timed_at_ns;	   /* is_timing: when `timed_psn` left */
-	struct rnic_psn timed_psn; /* a packet that asked for an acknowledgement */
-	uint32_t smoothed_ns;	   /* 0: nothing was measured yet */
+	uint64_t timed_at_ns;		 /* is_timing: when `timed_psn` left */
+	struct path_departure departure; /* is_timing: the same, for the model of the path */
+	struct rnic_psn timed_psn;	 /* a packet that asked for an acknowledgement */
+	uint32_t smoothed_ns;		 /* 0: nothing was measured yet */
 	uint32_t variation_ns;
 	uint8_t doublings; /* of the wait: probes since something was measured */
+	uint8_t timeouts;  /* since something was measured */
 	bool is_timing;
 };
 

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/reliability/retry_timer.h"
 
 #include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/round_trip.h"
 #include "proto/wire/timeout.h"
 
@@ -44,13 +45,27 @@ static const struct retry_timer_row {
 static uint64_t timeout_ns(const struct qp *qp)
 {
 	uint64_t base_ns = rnic_ack_timeout_ns(qp->attributes.timeout);
-	uint32_t doublings = qp->retry.timeouts_in_a_row;
+	uint64_t answer_ns = round_trip_answer_ns(&qp->round_trip);
+	uint32_t doublings = qp->round_trip.timeouts;
+	uint64_t ns;
 
 	if (base_ns == UINT64_MAX)
 		return UINT64_MAX;
 	if (base_ns < LEAST_TIMEOUT_NS)
 		base_ns = LEAST_TIMEOUT_NS;
-	return base_ns << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+	ns = base_ns << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+	/* On a long path the first timeout lasts as long as an answer takes, where T permits. */
+	if (ns < answer_ns)
+		ns = answer_ns < base_ns << DOUBLINGS_MAX ? answer_ns : base_ns << DOUBLINGS_MAX;
+	return ns;
+}
+
+/* After so long without progress the share of the window is given back. */
+static uint64_t share_ns(const struct qp *qp)
+{
+	const uint64_t answer_ns = 2 * round_trip_answer_ns(&qp->round_trip);
+
+	return answer_ns > LIMIT_SHARE_NS ? answer_ns : LIMIT_SHARE_NS;
 }
 
 void retry_timer_start(struct engine *engine, struct qp *qp, enum retry_timer timer,
@@ -83,7 +98,7 @@ uint64_t retry_timer_timeout_at_ns(const struct qp *qp)
 static uint64_t ack_at_ns(const struct qp *qp)
 {
 	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
-	uint64_t share_at_ns = qp->retry.started_at_ns + LIMIT_SHARE_NS;
+	uint64_t share_at_ns = qp->retry.started_at_ns + share_ns(qp);
 
 	return !qp->retry.is_silent && share_at_ns < timeout_at_ns ? share_at_ns : timeout_at_ns;
 }
@@ -176,6 +191,14 @@ void retry_timer_init(struct qp *qp)
 	qp->retry = (struct retry){0};
 }
 
+static void model_round_trip(struct engine *engine, struct qp *qp)
+{
+	if (qp->peer_window != NULL &&
+	    round_trip_is_covered(&qp->round_trip, qp->requester.unacknowledged))
+		path_model_arrive(&qp->peer_window->model, &qp->round_trip.departure,
+				  engine->now_ns);
+}
+
 void retry_timer_progress(struct engine *engine, struct qp *qp)
 {
 	struct retry *retry = &qp->retry;
@@ -187,6 +210,7 @@ void retry_timer_progress(struct engine *engine, struct qp *qp)
 	retry->may_probe = false;
 	retry->tail_packets = does_tail_probe_go_on(qp) ? RETRY_TIMER_TAIL_PACKETS : 0;
 	retry->tail_probes = 0;
+	model_round_trip(engine, qp);
 	round_trip_acknowledged(&qp->round_trip, qp->requester.unacknowledged, engine->now_ns);
 	if (packets_unacknowledged(qp) > 0)
 		retry_timer_start_ack(engine, qp);

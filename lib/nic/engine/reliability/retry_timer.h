@@ -9,13 +9,14 @@
  * unacknowledged goes out again; each expiry without progress uses up one retry. The encoded
  * timeout is a least value, and counts the answer delay of the peer: ours is that value, but not
  * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
- * expiry in a row up to four times, which is as long as it may last. Code 0 means no timeout; then,
+ * expiry in a row, and on a long path as long as answers take; up to four times in all, which is as
+ * long as it may last. Code 0 means no timeout; then,
  * and whenever the timeout is longer, the share of the path's window is given back after
- * LIMIT_SHARE_NS without progress. From then on, and after any expiry, the peer counts as silent
- * until there is progress: only probes go to it, packets that ask for an acknowledgement and
- * neither take part of the window nor wait for it, LIMIT_SILENT_PEER_BYTES each time, and its
- * silence says nothing more of the path. So the QPs of a program that has ended hold up no others
- * to the same host, nor each other.
+ * LIMIT_SHARE_NS without progress, on a long path after the time of two answers. From then on, and
+ * after any expiry, the peer counts as silent until there is progress: only probes go to it,
+ * packets that ask for an acknowledgement and neither take part of the window nor wait for it,
+ * LIMIT_SILENT_PEER_BYTES each time, and its silence says nothing more of the path. So the QPs of a
+ * program that has ended hold up no others to the same host, nor each other.
  *
  * Tail: runs in the place of the ACK timer, and the ACK timer after it. A lost last packet leaves
  * no gap that the peer could see, and a peer sends the NAK of a gap only once: without more, each

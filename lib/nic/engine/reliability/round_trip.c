@@ -18,6 +18,7 @@ static void take_measure(struct round_trip *round_trip, uint32_t ns)
 	uint32_t off_ns = ns < smoothed_ns ? smoothed_ns - ns : ns - smoothed_ns;
 
 	round_trip->doublings = 0;
+	round_trip->timeouts = 0;
 	if (smoothed_ns == 0) {
 		round_trip->smoothed_ns = ns;
 		round_trip->variation_ns = ns / 2;
@@ -38,11 +39,16 @@ void round_trip_sent(struct round_trip *round_trip, struct rnic_psn psn, uint64_
 	round_trip->timed_at_ns = now_ns;
 }
 
+bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end)
+{
+	return round_trip->is_timing && rnic_psn_distance(end, round_trip->timed_psn) > 0;
+}
+
 void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - round_trip->timed_at_ns;
 
-	if (!round_trip->is_timing || rnic_psn_distance(end, round_trip->timed_psn) <= 0)
+	if (!round_trip_is_covered(round_trip, end))
 		return;
 	round_trip->is_timing = false;
 	/* 0 stands for no measure. */
@@ -63,10 +69,20 @@ void round_trip_probe(struct round_trip *round_trip)
 		round_trip->doublings++;
 }
 
+void round_trip_time_out(struct round_trip *round_trip)
+{
+	if (round_trip->timeouts < DOUBLINGS_MAX)
+		round_trip->timeouts++;
+}
+
+uint64_t round_trip_answer_ns(const struct round_trip *round_trip)
+{
+	return UINT64_C(2) * round_trip->smoothed_ns + UINT64_C(4) * round_trip->variation_ns;
+}
+
 uint64_t round_trip_wait_ns(const struct round_trip *round_trip)
 {
-	uint64_t ns =
-		UINT64_C(2) * round_trip->smoothed_ns + UINT64_C(4) * round_trip->variation_ns;
+	const uint64_t ns = round_trip_answer_ns(round_trip);
 
 	if (round_trip->smoothed_ns == 0)
 		return UINT64_MAX;

@@ -21,6 +21,9 @@
 /* The packet `psn` leaves at `now_ns` for the first time and asks for an acknowledgement. */
 void round_trip_sent(struct round_trip *round_trip, struct rnic_psn psn, uint64_t now_ns);
 
+/* Whether the packet that is timed is one of those before `end`. */
+bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end);
+
 /* At `now_ns` all packets before `end` are acknowledged. */
 void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end, uint64_t now_ns);
 
@@ -30,6 +33,12 @@ void round_trip_forget(struct round_trip *round_trip);
 /* A tail probe is due: nothing is timed any more, and the next one has to wait for twice as long.
  */
 void round_trip_probe(struct round_trip *round_trip);
+
+/* An ACK timeout ended. Where no round trip is shorter than the timeout, none is ever measured. */
+void round_trip_time_out(struct round_trip *round_trip);
+
+/* How long an answer may take, by the measures; 0 when nothing was measured yet. */
+uint64_t round_trip_answer_ns(const struct round_trip *round_trip);
 
 /* How long a silence lasts before a tail probe; UINT64_MAX when nothing was measured yet. */
 uint64_t round_trip_wait_ns(const struct round_trip *round_trip);

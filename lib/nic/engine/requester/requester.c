@@ -188,7 +188,15 @@ static bool has_unasked_quarter(const struct qp *qp, const struct plan *plan)
 {
 	const uint64_t packets = qp->requester.packets_since_ack_request + 1;
 
-	return packets * plan->cost_bytes >= qp->peer_window->window_bytes / 4;
+	return packets * plan->cost_bytes >= peer_window_bytes(qp->peer_window) / 4;
+}
+
+/* Room comes only by an acknowledgement that somebody has asked for; the pace goes on by itself. */
+static bool must_wait_for_window(const struct qp *qp, const struct plan *plan)
+{
+	if (!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes))
+		return qp->requester.packets_since_ack_request == 0;
+	return !peer_window_is_on_pace(qp->peer_window);
 }
 
 /*
@@ -206,8 +214,7 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 		retry_timer_probe_sent(qp, plan->cost_bytes);
 		return true;
 	}
-	if (!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes) &&
-	    requester->packets_since_ack_request == 0) {
+	if (must_wait_for_window(qp, plan)) {
 		peer_window_wait(qp->peer_window, qp, plan->cost_bytes);
 		if (packets_under_way(qp) == 0)
 			retry_timer_wait_for_window(engine, qp);
@@ -305,6 +312,16 @@ static void count_packet_sent_again(struct engine *engine, struct qp *qp)
 	qp->counters.retransmitted_packets++;
 }
 
+/* The packet leaves for the first time, and asks for an acknowledgement. */
+static void time_packet(struct engine *engine, struct qp *qp, struct rnic_psn psn)
+{
+	struct round_trip *round_trip = &qp->round_trip;
+
+	if (!round_trip->is_timing && qp->peer_window != NULL)
+		round_trip->departure = path_model_depart(&qp->peer_window->model, engine->now_ns);
+	round_trip_sent(round_trip, psn, engine->now_ns);
+}
+
 /* The planned packet leaves: moves the send position behind it. */
 static void commit(struct engine *engine, struct qp *qp, const struct plan *plan)
 {
@@ -318,7 +335,7 @@ static void commit(struct engine *engine, struct qp *qp, const struct plan *plan
 	if (rnic_psn_distance(plan->psn, requester->highest) < 0)
 		count_packet_sent_again(engine, qp);
 	else if (plan->is_ack_wanted)
-		round_trip_sent(&qp->round_trip, plan->psn, engine->now_ns);
+		time_packet(engine, qp, plan->psn);
 	requester->psn = rnic_psn_add(requester->psn, (int32_t)plan->packets);
 	if (rnic_psn_distance(requester->psn, requester->highest) > 0)
 		requester->highest = requester->psn;

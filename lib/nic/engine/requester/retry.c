@@ -8,6 +8,7 @@
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
+#include "lib/nic/engine/reliability/round_trip.h"
 #include "proto/wire/timeout.h"
 
 #include <assert.h>
@@ -56,8 +57,6 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
 	struct retry *retry = &qp->retry;
 
-	if (!retry->is_silent)
-		peer_window_reduce(engine, qp->peer_window);
 	retry->is_silent = true;
 	retry->tail_packets = 0;
 	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
@@ -68,9 +67,14 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 		ready_list_add(qp);
 		return;
 	}
+	/* The first silence of a timeout may be the path's; the silence before that is the peer's.
+	 */
+	if (retry->timeouts_in_a_row == 0)
+		peer_window_reduce(engine, qp->peer_window);
 	engine->counters[COUNTER_ACK_TIMEOUTS]++;
 	qp->counters.timeouts++;
 	retry->timeouts_in_a_row++;
+	round_trip_time_out(&qp->round_trip);
 	RNIC_PROBE2(ack_timeout, qp->qpn, retry->retries_left);
 	retry_sequence_error(engine, qp);
 }

@@ -95,26 +95,26 @@ static void test_reduce_and_grow(void **state)
 	(void)state;
 	fixture->engine.now_ns = fixture->now_ns;
 	peer_window_reduce(&fixture->engine, window);
-	assert_int_equal(window->window_bytes, whole_bytes / 2);
+	assert_int_equal(window->queue_bytes, whole_bytes / 2);
 	peer_window_reduce(&fixture->engine, window); /* the same round trip */
-	assert_int_equal(window->window_bytes, whole_bytes / 2);
+	assert_int_equal(window->queue_bytes, whole_bytes / 2);
 	for (uint32_t i = 0; i < 20; i++) {
 		fixture->engine.now_ns += 10000000;
 		peer_window_reduce(&fixture->engine, window);
 	}
-	assert_int_equal(window->window_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	assert_int_equal(window->queue_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
 	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES_LEAST);
 	peer_window_release(window, LIMIT_PATH_WINDOW_BYTES_LEAST,
 			    false); /* lost: no reason to grow */
-	assert_int_equal(window->window_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
+	assert_int_equal(window->queue_bytes, LIMIT_PATH_WINDOW_BYTES_LEAST);
 	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES_LEAST);
 	peer_window_release(window, LIMIT_PATH_WINDOW_BYTES_LEAST, true);
-	assert_true(window->window_bytes > LIMIT_PATH_WINDOW_BYTES_LEAST);
+	assert_true(window->queue_bytes > LIMIT_PATH_WINDOW_BYTES_LEAST);
 	for (uint32_t i = 0; i < 100000; i++) {
 		peer_window_reserve(window, fixture->qp, 16384);
 		peer_window_release(window, 16384, true);
 	}
-	assert_int_equal(window->window_bytes, whole_bytes);
+	assert_int_equal(window->queue_bytes, whole_bytes);
 	fixture_destroy(fixture);
 }
 

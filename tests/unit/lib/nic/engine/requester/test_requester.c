@@ -257,7 +257,7 @@ static void test_ack_requests_follow_the_window(void **state)
 	uint32_t asked = 0;
 
 	(void)state;
-	fixture->qp->peer_window->window_bytes = 16 * packet_bytes;
+	fixture->qp->peer_window->queue_bytes = 16 * packet_bytes;
 	fixture_post_simple(fixture, RNIC_WR_RDMA_WRITE, 1, 200 * 1024);
 	for (uint32_t i = 1; fixture_transmit(fixture); i++) {
 		assert_int_equal(fixture->sent.packet.ack_request, i % 4 == 0);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/nic/engine/reliability/path_model.h"
+
+#include "lib/nic/engine/engine_limits.h"
+#include "proto/base/time_units.h"
+
+#include <string.h>
+
+#define LEAST_AGE_NS (10 * RNIC_NS_PER_SECOND)
+
+/* Of the round trip: a new value has the weight of 1/8 (RFC 6298). */
+#define SMOOTHED_PARTS 8
+
+/* Start-up ends after so many rounds in a row that grow by less than a quarter. */
+#define FULL_ROUNDS	  3
+#define FULL_GROWTH(rate) ((rate) + (rate) / 4)
+
+struct path_departure path_model_depart(const struct path_model *model, uint64_t now_ns)
+{
+	return (struct path_departure){
+		.sent_ns = now_ns,
+		.delivered_bytes = model->delivered_bytes,
+		.delivered_ns = model->delivered_ns,
+	};
+}
+
+/* A drain begins where nothing else would show the least round trip again. */
+static void begin_drain(struct path_model *model, uint64_t now_ns)
+{
+	model->drain_left = PATH_MODEL_DRAIN_SAMPLES;
+	model->drain_ns = UINT64_MAX;
+	model->drained_at_ns = now_ns + model->smoothed_ns;
+}
+
+static void take_drained(struct path_model *model, uint64_t round_trip_ns, uint64_t now_ns)
+{
+	if (round_trip_ns < model->drain_ns)
+		model->drain_ns = round_trip_ns;
+	if (--model->drain_left > 0)
+		return;
+	model->least_ns = model->drain_ns;
+	model->least_at_ns = now_ns;
+}
+
+static void take_round_trip(struct path_model *model, const struct path_departure *departure,
+			    uint64_t now_ns)
+{
+	/* 0 stands for no measure. */
+	const uint64_t ns = now_ns - departure->sent_ns + 1;
+
+	model->smoothed_ns += model->smoothed_ns == 0
+				      ? ns
+				      : ns / SMOOTHED_PARTS - model->smoothed_ns / SMOOTHED_PARTS;
+	if (model->least_ns == 0 || ns <= model->least_ns) {
+		model->least_ns = ns;
+		model->least_at_ns = now_ns;
+		model->drain_left = 0;
+	} else if (model->drain_left > 0) {
+		if (departure->sent_ns >= model->drained_at_ns)
+			take_drained(model, ns, now_ns);
+	} else if (now_ns - model->least_at_ns > LEAST_AGE_NS) {
+		begin_drain(model, now_ns);
+	}
+}
+
+/* Bytes a second between departure and arrival. */
+static uint64_t measured_rate(const struct path_model *model,
+			      const struct path_departure *departure, uint64_t now_ns)
+{
+	const uint64_t bytes = model->delivered_bytes - departure->delivered_bytes;
+	const uint64_t round_trip_ns = now_ns - departure->sent_ns;
+	uint64_t took_ns = now_ns - departure->delivered_ns;
+
+	/* Acknowledgements come in bursts, which are no rate of the path. */
+	if (took_ns < round_trip_ns)
+		took_ns = round_trip_ns;
+	return bytes * (RNIC_NS_PER_SECOND / 1000) / (took_ns / 1000 + 1);
+}
+
+static void end_round(struct path_model *model)
+{
+	model->round_end_bytes = model->delivered_bytes;
+	model->round++;
+	model->rates[model->round % PATH_MODEL_ROUNDS] = 0;
+	if (model->is_started)
+		return;
+	if (model->rate >= FULL_GROWTH(model->full_rate)) {
+		model->full_rate = model->rate;
+		model->full_rounds = 0;
+	} else if (++model->full_rounds == FULL_ROUNDS) {
+		model->is_started = true;
+	}
+}
+
+static void take_rate(struct path_model *model, uint64_t rate)
+{
+	uint64_t *of_round = &model->rates[model->round % PATH_MODEL_ROUNDS];
+
+	if (rate > *of_round)
+		*of_round = rate;
+	model->rate = 0;
+	for (uint32_t i = 0; i < PATH_MODEL_ROUNDS; i++)
+		if (model->rates[i] > model->rate)
+			model->rate = model->rates[i];
+}
+
+void path_model_arrive(struct path_model *model, const struct path_departure *departure,
+		       uint64_t now_ns)
+{
+	const bool was_limited = model->limited_ns >= departure->sent_ns;
+
+	take_round_trip(model, departure, now_ns);
+	if (was_limited && !path_model_is_draining(model) &&
+	    departure->delivered_bytes >= model->round_end_bytes)
+		end_round(model);
+	take_rate(model, measured_rate(model, departure, now_ns));
+}
+
+void path_model_deliver(struct path_model *model, uint64_t bytes, uint64_t now_ns)
+{
+	model->delivered_bytes += bytes;
+	model->delivered_ns = now_ns;
+}
+
+void path_model_resume(struct path_model *model, uint64_t now_ns)
+{
+	model->delivered_ns = now_ns;
+}
+
+void path_model_limit(struct path_model *model, uint64_t now_ns)
+{
+	model->limited_ns = now_ns;
+}
+
+void path_model_lose(struct path_model *model)
+{
+	model->is_started = true;
+}
+
+bool path_model_is_long(const struct path_model *model)
+{
+	return model->least_ns > LIMIT_PATH_SHORT_NS && model->rate > 0;
+}
+
+uint64_t path_model_held_bytes(const struct path_model *model)
+{
+	return model->rate / 1000 * (model->least_ns / 1000) / 1000;
+}
+
+uint64_t path_model_allowed_bytes(const struct path_model *model)
+{
+	const uint64_t held_bytes = path_model_held_bytes(model);
+
+	if (path_model_is_draining(model))
+		return held_bytes / 2;
+	return model->is_started ? held_bytes + held_bytes / 4 : 2 * held_bytes;
+}
+
+bool path_model_is_draining(const struct path_model *model)
+{
+	return model->drain_left > 0;
+}
