@@ -42,22 +42,37 @@ static const struct retry_timer_row {
 	[RETRY_TIMER_PACE] = {0},
 };
 
+/*
+ * Where no round trip is shorter than the timeout, each packet is sent again before its answer
+ * comes, so that there is progress, and no round trip is ever measured. The first timeout may be a
+ * loss; after others without a measure timeouts grow in spite of progress.
+ */
+static uint32_t timeout_doublings(const struct qp *qp)
+{
+	const struct round_trip *round_trip = &qp->round_trip;
+	uint32_t timeouts = qp->retry.timeouts_in_a_row;
+
+	if (round_trip->smoothed_ns == 0 && round_trip->timeouts > timeouts + 1)
+		timeouts = round_trip->timeouts - 1;
+	return timeouts < DOUBLINGS_MAX ? timeouts : DOUBLINGS_MAX;
+}
+
 static uint64_t timeout_ns(const struct qp *qp)
 {
+	const struct round_trip *round_trip = &qp->round_trip;
 	uint64_t base_ns = rnic_ack_timeout_ns(qp->attributes.timeout);
-	uint64_t answer_ns = round_trip_answer_ns(&qp->round_trip);
-	uint32_t doublings = qp->round_trip.timeouts;
-	uint64_t ns;
+	uint64_t most_ns, ns;
 
 	if (base_ns == UINT64_MAX)
 		return UINT64_MAX;
 	if (base_ns < LEAST_TIMEOUT_NS)
 		base_ns = LEAST_TIMEOUT_NS;
-	ns = base_ns << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
-	/* On a long path the first timeout lasts as long as an answer takes, where T permits. */
-	if (ns < answer_ns)
-		ns = answer_ns < base_ns << DOUBLINGS_MAX ? answer_ns : base_ns << DOUBLINGS_MAX;
-	return ns;
+	most_ns = base_ns << DOUBLINGS_MAX;
+	ns = base_ns << timeout_doublings(qp);
+	/* A round trip that takes most of the timeout leaves no time for queues. */
+	if (round_trip->smoothed_ns > base_ns / 2 && ns < round_trip_answer_ns(round_trip))
+		ns = round_trip_answer_ns(round_trip);
+	return ns < most_ns ? ns : most_ns;
 }
 
 /* After so long without progress the share of the window is given back. */

@@ -482,10 +482,7 @@ static void test_no_tail_probe_to_a_silent_peer(void **state)
 	fixture_destroy(fixture);
 }
 
-/*
- * A probe that would not come before the ACK timeout does not come. The timeout lasts as long as an
- * answer may take, by the measured round trip of 2 ms and its variation of 1 ms.
- */
+/* A probe that would not come before the ACK timeout does not come. */
 static void test_no_tail_probe_behind_the_timeout(void **state)
 {
 	struct engine_fixture *fixture = create(10, 7, 7);
@@ -497,35 +494,56 @@ static void test_no_tail_probe_behind_the_timeout(void **state)
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 	fixture_transmit_all(fixture);
-	assert_int_equal(run_to_deadline(fixture), 8000000);
+	assert_int_equal(run_to_deadline(fixture), rnic_ack_timeout_ns(10));
 	assert_int_equal(fixture->engine.counters[COUNTER_TAIL_PROBES], 0);
 	fixture_destroy(fixture);
 }
 
-/* The round trip is longer than the timeout: each timeout is longer, until something is measured. */
+static void time_out_and_answer(struct engine_fixture *fixture, uint64_t id, uint64_t timeout_ns)
+{
+	fixture_post_simple(fixture, RNIC_WR_SEND, id, 8);
+	fixture_transmit_all(fixture);
+	assert_int_equal(run_to_deadline(fixture), timeout_ns);
+	fixture_transmit_all(fixture);
+	fixture_receive_acknowledge(fixture, 100 + (uint32_t)id, ACK_SYNDROME);
+}
+
+/* Round trips are longer than the timeout: timeouts grow until a round trip is measured. */
 static void test_timeouts_grow_until_a_round_trip_is_measured(void **state)
 {
-	const uint64_t timeout_ns = rnic_ack_timeout_ns(14);
-	struct engine_fixture *fixture = create(14, 7, 7);
+	const uint64_t timeout_ns = rnic_ack_timeout_ns(12);
+	struct engine_fixture *fixture = create(12, 7, 7);
+
+	(void)state;
+	time_out_and_answer(fixture, 0, timeout_ns);
+	time_out_and_answer(fixture, 1, timeout_ns);
+	time_out_and_answer(fixture, 2, 2 * timeout_ns);
+	time_out_and_answer(fixture, 3, 4 * timeout_ns);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 4, 8);
+	fixture_transmit_all(fixture);
+	fixture_tick(fixture, 1000);
+	fixture_receive_acknowledge(fixture, 104, ACK_SYNDROME);
+	assert_int_equal(fixture->qp->round_trip.timeouts, 0);
+	fixture_destroy(fixture);
+}
+
+/* A round trip that takes most of the timeout lets the timeout last up to four times as long. */
+static void test_the_timeout_lasts_as_long_as_an_answer(void **state)
+{
+	const uint64_t timeout_ns = rnic_ack_timeout_ns(12);
+	struct engine_fixture *fixture = create(12, 7, 7);
+	uint64_t ns = 0;
 
 	(void)state;
 	fixture_post_simple(fixture, RNIC_WR_SEND, 0, 8);
 	fixture_transmit_all(fixture);
-	assert_int_equal(run_to_deadline(fixture), timeout_ns);
-	fixture_transmit_all(fixture);
+	fixture_tick(fixture, timeout_ns - 1);
 	fixture_receive_acknowledge(fixture, 100, ACK_SYNDROME);
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 8);
 	fixture_transmit_all(fixture);
-	assert_int_equal(run_to_deadline(fixture), 2 * timeout_ns);
-	fixture_transmit_all(fixture);
-	fixture_receive_acknowledge(fixture, 101, ACK_SYNDROME);
-	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
-	fixture_transmit_all(fixture);
-	fixture_tick(fixture, 1000);
-	fixture_receive_acknowledge(fixture, 102, ACK_SYNDROME);
-	fixture_post_simple(fixture, RNIC_WR_SEND, 3, 8);
-	fixture_transmit_all(fixture);
-	assert_int_equal(fixture->qp->round_trip.timeouts, 0);
+	while (fixture->engine.counters[COUNTER_ACK_TIMEOUTS] == 0)
+		ns += run_to_deadline(fixture);
+	assert_true(ns > 3 * timeout_ns && ns <= 4 * timeout_ns);
 	fixture_destroy(fixture);
 }
 
@@ -682,6 +700,7 @@ int main(void)
 		cmocka_unit_test(test_no_tail_probe_to_a_silent_peer),
 		cmocka_unit_test(test_no_tail_probe_behind_the_timeout),
 		cmocka_unit_test(test_timeouts_grow_until_a_round_trip_is_measured),
+		cmocka_unit_test(test_the_timeout_lasts_as_long_as_an_answer),
 		cmocka_unit_test(test_silence_begins_with_asking),
 		cmocka_unit_test(test_no_silence_before_asking),
 		cmocka_unit_test(test_tail_probe_goes_on_once),
