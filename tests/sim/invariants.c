@@ -166,7 +166,7 @@ static void check_path(const struct engine *engine, const struct peer_window *pa
 	assert(in_flight_bytes == path->in_flight_bytes);
 	assert(path->turn == NULL || list_is_linked(&path->turn->ready_node));
 	if (path->turn == NULL && !list_is_empty(&path->waiting))
-		assert(path->in_flight_bytes > 0);
+		assert(path->in_flight_bytes > 0 || timer_is_armed(&path->timer));
 }
 
 /* A window is bound to a region, or grants nothing; each region knows how many are. */

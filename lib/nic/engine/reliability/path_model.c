@@ -15,6 +15,14 @@
 #define FULL_ROUNDS	  3
 #define FULL_GROWTH(rate) ((rate) + (rate) / 4)
 
+/* Rounds of caution, and rounds without a loss that end the doubling. */
+#define CAUTION_LEAST 8
+#define CAUTION_MOST  64
+#define BOLD_ROUNDS   4
+
+/* A loss takes one part of the rate, which later samples give back where the path has it. */
+#define LOSS_PARTS 32
+
 struct path_departure path_model_depart(const struct path_model *model, uint64_t now_ns)
 {
 	return (struct path_departure){
@@ -77,8 +85,20 @@ static uint64_t measured_rate(const struct path_model *model,
 	return bytes * (RNIC_NS_PER_SECOND / 1000) / (took_ns / 1000 + 1);
 }
 
+/* Counts a round of caution, or one without. */
+static void count_caution(struct path_model *model)
+{
+	if (model->cautious_rounds > 0)
+		model->cautious_rounds--;
+	else if (model->bold_rounds < BOLD_ROUNDS)
+		model->bold_rounds++;
+	else
+		model->caution = 0;
+}
+
 static void end_round(struct path_model *model)
 {
+	count_caution(model);
 	model->round_end_bytes = model->delivered_bytes;
 	model->round++;
 	model->rates[model->round % PATH_MODEL_ROUNDS] = 0;
@@ -134,7 +154,18 @@ void path_model_limit(struct path_model *model, uint64_t now_ns)
 
 void path_model_lose(struct path_model *model)
 {
+	const bool was_bold = model->cautious_rounds == 0;
+
 	model->is_started = true;
+	if (model->caution == 0)
+		model->caution = CAUTION_LEAST;
+	else if (was_bold && model->caution < CAUTION_MOST)
+		model->caution *= 2;
+	model->cautious_rounds = model->caution;
+	model->bold_rounds = 0;
+	for (uint32_t i = 0; i < PATH_MODEL_ROUNDS; i++)
+		model->rates[i] -= model->rates[i] / LOSS_PARTS;
+	model->rate -= model->rate / LOSS_PARTS;
 }
 
 bool path_model_is_long(const struct path_model *model)
@@ -153,7 +184,9 @@ uint64_t path_model_allowed_bytes(const struct path_model *model)
 
 	if (path_model_is_draining(model))
 		return held_bytes / 2;
-	return model->is_started ? held_bytes + held_bytes / 4 : 2 * held_bytes;
+	if (!model->is_started)
+		return 2 * held_bytes;
+	return model->cautious_rounds > 0 ? held_bytes : held_bytes + held_bytes / 4;
 }
 
 bool path_model_is_draining(const struct path_model *model)

@@ -8,8 +8,11 @@
  * and counts where something held a packet back least_ns       the least round trip of ten seconds
  *     start-up       until three rounds grow the rate by less than a quarter, or until a loss; each
  *                    round may double the rate
- *     drain          once the least round trip is ten seconds old, less than the path holds is
- * under way, until PATH_MODEL_DRAIN_SAMPLES round trips were measured without a queue
+ *     caution        a loss may be the end of a queue. For some rounds no more than the path holds
+ * is allowed, then a quarter more again. The rounds are twice as many after each loss that comes
+ * while more is allowed, until such rounds pass without a loss drain          once the least round
+ * trip is ten seconds old, less than the path holds is under way, until PATH_MODEL_DRAIN_SAMPLES
+ * round trips were measured without a queue
  *
  * Pure: the caller tells the time and what happens.
  */
@@ -44,9 +47,12 @@ struct path_model {
 	uint64_t drain_ns;	/* the least of the drain's round trips */
 	uint64_t drained_at_ns; /* departures from then on find no queue */
 	uint32_t round;
-	uint8_t full_rounds; /* in a row that did not beat full_rate */
-	uint8_t drain_left;  /* samples until the drain ends; 0: no drain */
-	bool is_started;     /* start-up is over */
+	uint8_t full_rounds;	 /* in a row that did not beat full_rate */
+	uint8_t caution;	 /* rounds of caution after the next loss; 0: as few as possible */
+	uint8_t cautious_rounds; /* left */
+	uint8_t bold_rounds;	 /* since then, without a loss */
+	uint8_t drain_left;	 /* samples until the drain ends; 0: no drain */
+	bool is_started;	 /* start-up is over */
 };
 
 /* A packet leaves at `now_ns` whose round trip is timed. */

@@ -16,6 +16,9 @@
 /* What an acknowledged window's worth of packets adds. */
 #define GROWTH_BYTES (RNIC_PAYLOAD_BYTES_MAX + LIMIT_PACKET_OVERHEAD_BYTES)
 
+/* So many windows grow slowly after a loss: what has overflowed once may do so again. */
+#define SLOW_WINDOWS 32
+
 /* The pace in percent of the window in the least round trip, and a bound of the window. */
 #define PACE_PERCENT	 120
 #define WINDOW_BYTES_MAX (UINT32_C(1) << 28)
@@ -200,7 +203,9 @@ static void grow_queue(struct peer_window *window, uint32_t bytes)
 		if (window->credit_bytes >= peer_window_bytes(window)) {
 			window->credit_bytes = 0;
 			window->queue_bytes += GROWTH_BYTES;
-			if (path_model_is_long(&window->model))
+			if (window->slow_windows > 0)
+				window->slow_windows--;
+			else if (path_model_is_long(&window->model))
 				window->queue_bytes += window->queue_bytes / 4;
 		}
 	}
@@ -235,6 +240,7 @@ void peer_window_reduce(struct engine *engine, struct peer_window *window)
 	path_model_lose(&window->model);
 	window->reduced_at_ns = engine->now_ns;
 	window->credit_bytes = 0;
+	window->slow_windows = SLOW_WINDOWS;
 	window->queue_bytes /= 2;
 	if (window->queue_bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
 		window->queue_bytes = LIMIT_PATH_WINDOW_BYTES_LEAST;

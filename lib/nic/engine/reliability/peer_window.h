@@ -9,8 +9,9 @@
  * everything twice. So the window belongs to the destination. It has two parts:
  *
  *     queue_bytes  what may wait in the queues of the path and of the peer. Halves when a loss is
- *                  noticed, at most once a round trip, and grows by one packet, on a long path also
- *                  by a quarter, for each window's worth of acknowledgements.
+ *                  noticed, at most once a round trip, and grows by one packet for each window's
+ *                  worth of acknowledgements; on a long path also by a quarter, before the first
+ *                  loss and some windows after the last.
  *     the path     what a long path holds by itself, by its model (path_model.h). Nothing on a
  *                  short path, and nothing else while the model drains the queues.
  *
@@ -43,6 +44,7 @@ struct peer_window {
 	uint32_t in_flight_bytes;
 	uint32_t queue_bytes;
 	uint32_t credit_bytes;	/* acknowledged since queue_bytes last grew */
+	uint32_t slow_windows;	/* windows' worth until queue_bytes grow by a quarter */
 	uint64_t reduced_at_ns; /* when queue_bytes were last halved */
 	struct path_model model;
 	uint64_t paced_ns;   /* the pace lets the next packet leave from then on */

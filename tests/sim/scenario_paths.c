@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Long paths: what the window's model of the path and the pace make of them. */
+#include "tests/sim/scenario.h"
+
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/reliability/peer_window.h"
+
+#define MESSAGE_BYTES (256 * 1024)
+#define DEPTH	      256
+#define GBIT	      UINT64_C(1000000000)
+
+/* A path in one direction: half of `round_trip_ns`, then a queue in front of a slower link. */
+struct path {
+	uint64_t round_trip_ns;
+	uint64_t bits_per_second;
+	uint32_t queue_bytes;
+	enum rnic_wr_opcode opcode;
+	uint64_t duration_ns;
+};
+
+struct outcome {
+	uint32_t percent; /* of what the link carries, in the second half */
+	uint64_t lost;	  /* in the second half */
+	uint32_t queue_bytes;
+	uint64_t retransmitted;
+	uint32_t window_bytes;
+};
+
+static void keep_busy(struct sim_qp *qp, enum rnic_wr_opcode opcode)
+{
+	const struct sim_post post = {
+		.opcode = (uint8_t)opcode,
+		.bytes = MESSAGE_BYTES,
+		.pattern = true,
+		.local_key = SIM_KEY_PATTERN,
+		.remote_key = SIM_KEY_PATTERN,
+	};
+
+	while (sim_post_with(qp, &post) != SIM_REFUSED)
+		;
+}
+
+/* Host 0 receives, over its slow ingress, what host 1 sends, or what host 0 reads of host 1. */
+static struct outcome run_path(const struct path *path)
+{
+	const bool is_read = path->opcode == RNIC_WR_RDMA_READ;
+	struct sim *sim = sim_create(.seed = 1, .delay_ns = path->round_trip_ns / 2);
+	struct sim_nic *nic = &sim->net.nics[0];
+	struct outcome outcome = {0};
+	struct sim_qp *qp;
+	uint64_t half_bytes = 0, bytes;
+
+	nic->ingress_bits_per_second = path->bits_per_second;
+	nic->ingress_queue_bytes = path->queue_bytes;
+	qp = sim_connect(sim, is_read ? 0 : 1, is_read ? 1 : 0, .path_mtu = 5, .depth = DEPTH,
+			 .timeout = 16, .rd_atomic = 128);
+	sim_may_lose_all(sim);
+	for (uint64_t at_ns = 0; at_ns < path->duration_ns; at_ns += SIM_MS) {
+		if (at_ns >= path->duration_ns / 2 && half_bytes == 0) {
+			half_bytes = qp->end.completed * (uint64_t)MESSAGE_BYTES;
+			outcome.lost = sim->net.counters.lost;
+			outcome.retransmitted =
+				sim_counter(sim, qp->host->index, COUNTER_RETRANSMITTED_PACKETS);
+			nic->ingress_bytes_seen = 0;
+		}
+		keep_busy(qp, path->opcode);
+		sim_run_for(sim, SIM_MS);
+	}
+	bytes = qp->end.completed * (uint64_t)MESSAGE_BYTES - half_bytes;
+	outcome.percent = (uint32_t)(800.0 * (double)bytes * 2 * (double)SIM_S /
+				     (double)path->duration_ns / (double)path->bits_per_second);
+	outcome.lost = sim->net.counters.lost - outcome.lost;
+	outcome.retransmitted = sim_counter(sim, qp->host->index, COUNTER_RETRANSMITTED_PACKETS) -
+				outcome.retransmitted;
+	outcome.queue_bytes = nic->ingress_bytes_seen;
+	outcome.window_bytes = peer_window_bytes(qp->qp->peer_window);
+	sim_run(sim, 10 * SIM_S);
+	assert_sim_is_right(sim);
+	return outcome;
+}
+
+static void print_outcome(const struct path *path, const struct outcome *outcome)
+{
+	print_message("%-5s %3llu ms, %4llu Mb/s, queue %7u: %3u %%, window %8u, queue %7u, "
+		      "%llu lost, %llu sent again\n",
+		      path->opcode == RNIC_WR_RDMA_READ ? "READ" : "WRITE",
+		      (unsigned long long)(path->round_trip_ns / SIM_MS),
+		      (unsigned long long)(path->bits_per_second / 1000000), path->queue_bytes,
+		      outcome->percent, outcome->window_bytes, outcome->queue_bytes,
+		      (unsigned long long)outcome->lost,
+		      (unsigned long long)outcome->retransmitted);
+}
+
+/* Paths whose queue takes a burst are filled, and nothing is lost there. */
+static void long_paths_are_filled(void **state)
+{
+	static const struct {
+		struct path path;
+		uint32_t percent;
+	} rows[] = {
+		{{1 * SIM_MS, 10 * GBIT, 4 << 20, RNIC_WR_RDMA_WRITE, 200 * SIM_MS}, 90},
+		{{10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 800 * SIM_MS}, 90},
+		{{10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_READ, 800 * SIM_MS}, 90},
+		{{40 * SIM_MS, 2 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 3 * SIM_S}, 85},
+		{{100 * SIM_MS, 1 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 6 * SIM_S}, 85},
+		{{300 * SIM_MS, 500000000, 16 << 20, RNIC_WR_RDMA_WRITE, 18 * SIM_S}, 80},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		const struct outcome outcome = run_path(&rows[i].path);
+
+		print_outcome(&rows[i].path, &outcome);
+		assert_true(outcome.percent >= rows[i].percent);
+		assert_int_equal(outcome.lost, 0);
+	}
+}
+
+/* A queue of a quarter of the path: what overflows it stays little, and the link stays busy. */
+static void a_shallow_queue_is_not_flooded(void **state)
+{
+	const struct path path = {10 * SIM_MS, 1 * GBIT, 312500, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
+	const struct outcome outcome = run_path(&path);
+
+	(void)state;
+	print_outcome(&path, &outcome);
+	assert_true(outcome.percent >= 80);
+	assert_true(outcome.lost < 1000);
+}
+
+/* A long path's queue does not grow with time: the least round trip is looked for again. */
+static void a_deep_queue_stays_shallow(void **state)
+{
+	const struct path path = {20 * SIM_MS, 400000000, 64 << 20, RNIC_WR_RDMA_WRITE, 60 * SIM_S};
+	const struct outcome outcome = run_path(&path);
+
+	(void)state;
+	print_outcome(&path, &outcome);
+	assert_true(outcome.percent >= 90);
+	assert_true(outcome.queue_bytes < 4 << 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_paths_are_filled),
+		cmocka_unit_test(a_shallow_queue_is_not_flooded),
+		cmocka_unit_test(a_deep_queue_stays_shallow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
