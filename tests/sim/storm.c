@@ -21,6 +21,11 @@
 #define CONNECTIONS_MAX 4
 #define RUN_BUDGET_NS	(120 * SIM_S)
 
+#define LONG_ONE_IN	    6 /* storms on long paths, of 0.2 to 102.4 ms one way */
+#define LONG_LEAST_NS	    (200 * SIM_US)
+#define LONG_DOUBLINGS	    10
+#define LONG_TIMEOUTS	    6 /* added to the code of the ACK timeout */
+
 /* No datagram is on its way longer: links and faults hold a packet for a few milliseconds. */
 #define DATAGRAMS_BUDGET_NS (20 * SIM_MS)
 
@@ -32,6 +37,7 @@ struct storm {
 	uint32_t connection_count;
 	uint32_t bytes_max; /* of a message */
 	uint32_t error_ppm; /* of wrong keys and the like */
+	uint64_t delay_ns;  /* of every link */
 	bool is_disturbed;  /* packets are lost, late or twice */
 	bool is_harsh;	    /* so many in a row that any number of retries may run out */
 	bool is_memory_gone;
@@ -124,6 +130,11 @@ static void add_faults(struct storm *storm)
 	storm->is_harsh = true;
 }
 
+static bool is_long(const struct storm *storm)
+{
+	return storm->delay_ns >= LONG_LEAST_NS;
+}
+
 static void connect_all(struct storm *storm)
 {
 	static const uint8_t types[] = {RNIC_QP_TYPE_RC, RNIC_QP_TYPE_RC,
@@ -142,7 +153,8 @@ static void connect_all(struct storm *storm)
 			storm->sim, a, b,
 			.type = types[storm_below(&storm->prng, RNIC_COUNT_OF(types))],
 			.path_mtu = (uint8_t)(1 + storm_below(&storm->prng, 5)),
-			.timeout = (uint8_t)(8 + storm_below(&storm->prng, 5)),
+			.timeout = (uint8_t)(8 + storm_below(&storm->prng, 5) +
+					     (is_long(storm) ? LONG_TIMEOUTS : 0)),
 			.retry_count = (uint8_t)(storm_one_in(&storm->prng, 8)
 							 ? 1 + storm_below(&storm->prng, 3)
 							 : 7),
@@ -182,8 +194,11 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 	struct storm storm = {0};
 
 	prng_init(&storm.prng, seed);
+	storm.delay_ns = 1000 + storm_below(&storm.prng, 100000);
+	if (storm_one_in(&storm.prng, LONG_ONE_IN))
+		storm.delay_ns = LONG_LEAST_NS << storm_below(&storm.prng, LONG_DOUBLINGS);
 	storm.sim = sim_create(.hosts = storm_one_in(&storm.prng, 4) ? 3 : 2, .seed = seed,
-			       .delay_ns = 1000 + storm_below(&storm.prng, 100000),
+			       .delay_ns = storm.delay_ns,
 			       .batch = 1 + storm_below(&storm.prng, SIM_BATCH),
 			       .has_no_credits = storm_one_in(&storm.prng, 3),
 			       .has_ecn = storm_one_in(&storm.prng, 3),
@@ -452,12 +467,13 @@ static void play(struct storm *storm)
 		restart(storm);
 		if (storm_one_in(&storm->prng, 8))
 			sim_pause(paused);
-		sim_run_for(storm->sim, storm_below(&storm->prng, 400000));
+		sim_run_for(storm->sim, storm_below(&storm->prng, 400000) +
+						(is_long(storm) ? storm->delay_ns : 0));
 		sim_resume(paused);
 	}
 	top_up_all(storm);
 	if (may_lose_receives(storm)) {
-		sim_run_for(storm->sim, DATAGRAMS_BUDGET_NS);
+		sim_run_for(storm->sim, DATAGRAMS_BUDGET_NS + 2 * storm->delay_ns);
 		top_up_all(storm);
 	}
 	sim_run(storm->sim, RUN_BUDGET_NS);
@@ -469,7 +485,7 @@ static void live_again(struct storm *storm)
 	bool is_silent = storm_one_in(&storm->prng, 2);
 
 	if (is_silent)
-		sim_run_for(storm->sim, 200 * SIM_MS);
+		sim_run_for(storm->sim, 200 * SIM_MS + 2 * storm->delay_ns);
 	for (uint32_t i = 0; i < storm->connection_count; i++) {
 		struct sim_qp *qp = storm->connections[i];
 

@@ -4,8 +4,6 @@
 #include "lib/nic/engine/engine_limits.h"
 #include "proto/base/time_units.h"
 
-#include <string.h>
-
 #define LEAST_AGE_NS (10 * RNIC_NS_PER_SECOND)
 
 /* Of the round trip: a new value has the weight of 1/8 (RFC 6298). */

@@ -118,6 +118,58 @@ static void test_reduce_and_grow(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Of a path of 10 ms that carries 100 MB/s: 1,000,000 B. */
+static void make_long(struct peer_window *window)
+{
+	window->model.rate = window->model.rates[0] = 100000000;
+	window->model.least_ns = window->model.smoothed_ns = 10000000;
+	window->model.least_at_ns = window->engine->now_ns;
+	window->model.is_started = true;
+}
+
+static void test_a_long_path_adds_what_it_holds(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+
+	(void)state;
+	assert_int_equal(peer_window_bytes(window), LIMIT_PATH_WINDOW_BYTES);
+	make_long(window);
+	assert_int_equal(peer_window_bytes(window), LIMIT_PATH_WINDOW_BYTES + 1250000);
+	peer_window_reduce(&fixture->engine, window);
+	assert_in_range(peer_window_bytes(window), LIMIT_PATH_WINDOW_BYTES / 2 + 960000,
+			LIMIT_PATH_WINDOW_BYTES / 2 + 1000000);
+	fixture_destroy(fixture);
+}
+
+/* A window that is not full holds packets back by its pace, and the timer lets a batch leave. */
+static void test_a_long_path_is_paced(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	uint32_t sent = 0;
+
+	(void)state;
+	fixture->engine.now_ns += 20000000;
+	make_long(window);
+	assert_true(peer_window_is_on_pace(window));
+	for (; peer_window_is_on_pace(window); sent += 4096)
+		peer_window_reserve(window, fixture->qp, 4096);
+	assert_true(sent >= LIMIT_PATH_WINDOW_BYTES / 2);
+	assert_true(sent < LIMIT_PATH_WINDOW_BYTES);
+	assert_true(peer_window_has_room(window, fixture->qp, 4096));
+	peer_window_wait(window, fixture->qp, 4096);
+	assert_null(window->turn);
+	assert_true(timer_is_armed(&window->timer));
+	fixture->engine.now_ns = window->timer.deadline_ns;
+	timer_heap_disarm(&fixture->engine.window_timers, &window->timer);
+	peer_window_expired(window);
+	assert_ptr_equal(window->turn, fixture->qp);
+	peer_window_leave(window, fixture->qp);
+	peer_window_release(window, sent, true);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +178,8 @@ int main(void)
 		cmocka_unit_test(test_order_of_waiting),
 		cmocka_unit_test(test_destroyed_while_waiting),
 		cmocka_unit_test(test_reduce_and_grow),
+		cmocka_unit_test(test_a_long_path_adds_what_it_holds),
+		cmocka_unit_test(test_a_long_path_is_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
