@@ -14,6 +14,8 @@
 /* The CRC of eight bytes 0xff: the local route header, which RoCEv2 does not have, all masked. */
 #define CRC_OF_MASKED_LRH UINT32_C(0x2144df1c)
 
+#define IPV4_FLAGS_AT 6
+
 #define PSEUDO_HEADER_BYTES_MAX (RNIC_IPV6_HEADER_BYTES + RNIC_UDP_HEADER_BYTES + RNIC_BTH_BYTES)
 
 /*
@@ -79,25 +81,54 @@ static size_t pseudo_header_write(const struct rnic_addresses *addresses,
 	return ip_bytes + RNIC_UDP_HEADER_BYTES + RNIC_BTH_BYTES;
 }
 
-uint32_t rnic_icrc_compute(const struct rnic_addresses *addresses, uint16_t ipv4_identification,
-			   const uint8_t *bytes, size_t length)
+static uint32_t icrc_read(const uint8_t *bytes)
 {
-	uint8_t pseudo_header[PSEUDO_HEADER_BYTES_MAX];
-	size_t pseudo_bytes;
-	uint32_t crc;
+	return __builtin_bswap32(rnic_be32_read(bytes));
+}
 
-	assert(length >= RNIC_BTH_BYTES && length <= RNIC_PACKET_BYTES_MAX - RNIC_ICRC_BYTES);
-	pseudo_bytes =
-		pseudo_header_write(addresses, ipv4_identification, bytes, length, pseudo_header);
-	crc = crc32_gzip_refl(CRC_OF_MASKED_LRH, pseudo_header, pseudo_bytes);
+/* `length` counts the ICRC. */
+static bool is_packet_length(size_t length)
+{
+	return length >= RNIC_BTH_BYTES + RNIC_ICRC_BYTES && length <= RNIC_PACKET_BYTES_MAX &&
+	       length % 4 == 0;
+}
+
+static uint32_t crc_of(const uint8_t *pseudo_header, size_t pseudo_bytes, const uint8_t *bytes,
+		       size_t length)
+{
+	uint32_t crc = crc32_gzip_refl(CRC_OF_MASKED_LRH, pseudo_header, pseudo_bytes);
+
 	crc = crc32_gzip_refl(crc, bytes + RNIC_BTH_BYTES, length - RNIC_BTH_BYTES);
 	rnic_vector_registers_release();
 	return crc;
 }
 
-static uint32_t icrc_read(const uint8_t *bytes)
+uint32_t rnic_icrc_compute(const struct rnic_addresses *addresses, uint16_t ipv4_identification,
+			   const uint8_t *bytes, size_t length)
 {
-	return __builtin_bswap32(rnic_be32_read(bytes));
+	uint8_t pseudo_header[PSEUDO_HEADER_BYTES_MAX];
+	size_t pseudo_bytes;
+
+	assert(length >= RNIC_BTH_BYTES && length <= RNIC_PACKET_BYTES_MAX - RNIC_ICRC_BYTES);
+	pseudo_bytes =
+		pseudo_header_write(addresses, ipv4_identification, bytes, length, pseudo_header);
+	return crc_of(pseudo_header, pseudo_bytes, bytes, length);
+}
+
+bool rnic_icrc_is_right_as_shown(const struct rnic_datagram *datagram, size_t length)
+{
+	uint8_t pseudo_header[PSEUDO_HEADER_BYTES_MAX];
+	size_t covered_bytes, pseudo_bytes;
+
+	if (!is_packet_length(length))
+		return false;
+	covered_bytes = length - RNIC_ICRC_BYTES;
+	pseudo_bytes = pseudo_header_write(&datagram->addresses, datagram->identification,
+					   datagram->payload, covered_bytes, pseudo_header);
+	if (rnic_addresses_are_ipv4(&datagram->addresses) && !datagram->dont_fragment)
+		pseudo_header[IPV4_FLAGS_AT] = 0;
+	return crc_of(pseudo_header, pseudo_bytes, datagram->payload, covered_bytes) ==
+	       icrc_read(datagram->payload + covered_bytes);
 }
 
 void rnic_icrc_write(uint8_t *out, uint32_t icrc)
@@ -152,8 +183,7 @@ enum rnic_icrc_verdict rnic_icrc_check_expecting(const struct rnic_addresses *ad
 	enum rnic_icrc_verdict verdict = RNIC_ICRC_GOOD;
 	uint32_t difference, identification = 0;
 
-	if (length < RNIC_BTH_BYTES + RNIC_ICRC_BYTES || length > RNIC_PACKET_BYTES_MAX ||
-	    length % 4 != 0)
+	if (!is_packet_length(length))
 		return RNIC_ICRC_BAD;
 	difference = rnic_icrc_compute(addresses, expected, bytes, length - RNIC_ICRC_BYTES) ^
 		     icrc_read(bytes + length - RNIC_ICRC_BYTES);

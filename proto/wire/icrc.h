@@ -12,6 +12,7 @@
 #ifndef PROTO_WIRE_ICRC_H
 #define PROTO_WIRE_ICRC_H
 
+#include "proto/wire/ip_header.h"
 #include "proto/wire/packet.h"
 
 /*
@@ -50,5 +51,12 @@ static inline enum rnic_icrc_verdict rnic_icrc_check(const struct rnic_addresses
 {
 	return rnic_icrc_check_expecting(addresses, 0, bytes, length, ipv4_identification);
 }
+
+/*
+ * Whether the ICRC at the end of the first `length` bytes of the payload is right, for those who
+ * see the whole datagram: with the identification and the don't-fragment bit that its header shows
+ * (A17.3.3 masks neither), all 32 bits count. `length` is at most payload_bytes.
+ */
+bool rnic_icrc_is_right_as_shown(const struct rnic_datagram *datagram, size_t length);
 
 #endif

@@ -10,11 +10,50 @@
 #include <stdlib.h>
 #include <jansson.h>
 
-static const char *const verdict_names[VERDICT_COUNT] = {
-	[VERDICT_OTHER] = "other",	   [VERDICT_GOOD] = "good",
-	[VERDICT_BAD_ICRC] = "bad_icrc",   [VERDICT_UNDECODABLE] = "undecodable",
-	[VERDICT_SEGMENTED] = "segmented",
+/*
+ * The words of each verdict: `name` in JSON, `text` in the summary for people. There it stands only
+ * when the capture has such frames, unless it stands `always`.
+ */
+static const struct verdict_words {
+	const char *name;
+	const char *text;
+	bool is_roce;
+	bool always;
+} verdict_words[VERDICT_COUNT] = {
+	[VERDICT_OTHER] = {.name = "other"},
+	[VERDICT_GOOD] = {.name = "good", .is_roce = true},
+	[VERDICT_BAD_ICRC] = {.name = "bad_icrc",
+			      .text = "bad ICRC",
+			      .is_roce = true,
+			      .always = true},
+	[VERDICT_UNDECODABLE] = {.name = "undecodable",
+				 .text = "undecodable",
+				 .is_roce = true,
+				 .always = true},
+	[VERDICT_RENUMBERED] = {.name = "renumbered",
+				.text = "renumbered on the way",
+				.is_roce = true},
+	[VERDICT_SEGMENTED] = {.name = "segmented",
+			       .text = "segmented sends not judged (capture behind a device "
+				       "without segmentation offload)",
+			       .is_roce = true},
+	[VERDICT_CUT] = {.name = "cut",
+			 .text = "cut short by the capture, not judged",
+			 .is_roce = true},
+	[VERDICT_OPTIONS] = {.name = "options",
+			     .text = "with IPv4 options or IPv6 extension headers, not judged",
+			     .is_roce = true},
+	[VERDICT_INFINIBAND] = {.name = "infiniband",
+				.text = "frames of native InfiniBand or RoCE version 1, which are "
+					"not RoCEv2"},
+	[VERDICT_UNKNOWN_LINK] = {.name = "unknown_link_type",
+				  .text = "frames of an unknown link type"},
 };
+
+bool inspect_is_roce(enum verdict verdict)
+{
+	return verdict_words[verdict].is_roce;
+}
 
 static uint64_t packet_count(const struct inspect_summary *summary)
 {
@@ -27,7 +66,24 @@ static uint64_t packet_count(const struct inspect_summary *summary)
 
 static uint64_t roce_count(const struct inspect_summary *summary)
 {
-	return packet_count(summary) - summary->verdict_counts[VERDICT_OTHER];
+	uint64_t count = 0;
+
+	for (int verdict = 0; verdict < VERDICT_COUNT; verdict++)
+		if (verdict_words[verdict].is_roce)
+			count += summary->verdict_counts[verdict];
+	return count;
+}
+
+/*
+ * The ICRC covers the addresses and ports. A single packet may have been damaged; when no packet of
+ * several is right, something rewrites them.
+ */
+static bool all_are_bad(const struct inspect_summary *summary)
+{
+	const uint64_t *counts = summary->verdict_counts;
+
+	return counts[VERDICT_BAD_ICRC] > 1 && counts[VERDICT_GOOD] == 0 &&
+	       counts[VERDICT_RENUMBERED] == 0 && counts[VERDICT_UNDECODABLE] == 0;
 }
 
 void inspect_report_text(const struct judgement *judgement, uint64_t time_ns)
@@ -49,7 +105,7 @@ void inspect_report_text(const struct judgement *judgement, uint64_t time_ns)
 	} else if (judgement->has_datagram) {
 		printf(" datagram of %zu bytes", judgement->datagram.payload_bytes);
 	}
-	printf(": %s\n", judgement->reason != NULL ? judgement->reason : "ICRC ok");
+	printf(": %s\n", judgement->reason[0] != 0 ? judgement->reason : "ICRC ok");
 }
 
 /* Prints and releases `object`, which is NULL when there was no memory to make it. */
@@ -68,7 +124,8 @@ void inspect_report_json(const struct judgement *judgement, uint64_t time_ns)
 	const struct rnic_packet *packet = &judgement->packet;
 	char source[RNIC_GID_TEXT_BYTES], dest[RNIC_GID_TEXT_BYTES];
 	json_t *object = json_pack("{s:I, s:s, s:s?}", "time_ns", (json_int_t)time_ns, "verdict",
-				   verdict_names[judgement->verdict], "reason", judgement->reason);
+				   verdict_words[judgement->verdict].name, "reason",
+				   judgement->reason[0] != 0 ? judgement->reason : NULL);
 
 	if (judgement->has_datagram)
 		json_object_update_new(
@@ -91,30 +148,29 @@ void inspect_report_json(const struct judgement *judgement, uint64_t time_ns)
 
 void inspect_summary_text(const struct inspect_summary *summary)
 {
-	const uint64_t *counts = summary->verdict_counts;
+	printf("%" PRIu64 " packets, %" PRIu64 " RoCEv2", packet_count(summary),
+	       roce_count(summary));
+	for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
+		const struct verdict_words *words = &verdict_words[verdict];
+		uint64_t count = summary->verdict_counts[verdict];
 
-	printf("%" PRIu64 " packets, %" PRIu64 " RoCEv2, %" PRIu64 " bad ICRC, %" PRIu64
-	       " undecodable",
-	       packet_count(summary), roce_count(summary), counts[VERDICT_BAD_ICRC],
-	       counts[VERDICT_UNDECODABLE]);
-	if (counts[VERDICT_SEGMENTED] != 0)
-		printf(", %" PRIu64 " segmented sends not judged (capture behind a device without "
-		       "segmentation offload)",
-		       counts[VERDICT_SEGMENTED]);
-	if (summary->unknown_link_count != 0)
-		printf(", %" PRIu64 " frames of an unknown link type", summary->unknown_link_count);
+		if (words->text != NULL && (words->always || count != 0))
+			printf(", %" PRIu64 " %s", count, words->text);
+	}
+	if (all_are_bad(summary))
+		printf("; all ICRCs are wrong: were addresses or ports changed, by NAT on the way "
+		       "or in the file?");
 	putchar('\n');
 }
 
 void inspect_summary_json(const struct inspect_summary *summary)
 {
-	const uint64_t *counts = summary->verdict_counts;
+	json_t *object = json_pack("{s:I, s:I}", "packets", (json_int_t)packet_count(summary),
+				   "roce", (json_int_t)roce_count(summary));
 
-	print_json(json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "packets",
-			     (json_int_t)packet_count(summary), "roce",
-			     (json_int_t)roce_count(summary), "bad_icrc",
-			     (json_int_t)counts[VERDICT_BAD_ICRC], "undecodable",
-			     (json_int_t)counts[VERDICT_UNDECODABLE], "segmented",
-			     (json_int_t)counts[VERDICT_SEGMENTED], "unknown_link_type",
-			     (json_int_t)summary->unknown_link_count));
+	for (int verdict = 0; verdict < VERDICT_COUNT; verdict++)
+		json_object_set_new(object, verdict_words[verdict].name,
+				    json_integer((json_int_t)summary->verdict_counts[verdict]));
+	json_object_set_new(object, "all_icrcs_bad", json_boolean(all_are_bad(summary)));
+	print_json(json_pack("{s:o}", "summary", object));
 }

@@ -7,11 +7,12 @@
 
 struct inspect_summary {
 	uint64_t verdict_counts[VERDICT_COUNT];
-	uint64_t unknown_link_count; /* of VERDICT_OTHER: frames of a link type that the reader does
-					not know */
 };
 
-/* `time_ns` counts from the first frame of the capture. Not for VERDICT_OTHER. */
+/* Whether a frame with this verdict is, or was meant to be, a RoCEv2 packet. */
+bool inspect_is_roce(enum verdict verdict);
+
+/* For inspect_is_roce(). `time_ns` counts from the first frame of the capture. */
 void inspect_report_text(const struct judgement *judgement, uint64_t time_ns);
 void inspect_report_json(const struct judgement *judgement, uint64_t time_ns);
 

@@ -7,8 +7,22 @@
 #include "proto/wire/icrc.h"
 
 #include <errno.h>
+#include <stdio.h>
 
-#define PATH_MTU_MIN 256
+#define PATH_MTU_MIN		  256
+#define PROTOCOL_HOP_BY_HOP	  0
+#define PROTOCOL_UDP		  17
+#define PROTOCOL_ROUTING	  43
+#define PROTOCOL_DESTINATION	  60
+#define IPV4_FRAGMENT_OFFSET_MASK 0x1fff
+#define IPV4_MORE_FRAGMENTS	  0x2000
+
+/* An IP packet to RoCEv2's port, which need not be a RoCEv2 packet. */
+struct roce_header {
+	bool is_roce;	   /* to the port, as far as the frame shows; else nothing else is valid */
+	bool has_options;  /* IPv4 options or IPv6 extension headers */
+	bool has_fragment; /* the first fragment of a packet */
+};
 
 static const char *decode_error_text(int error)
 {
@@ -22,23 +36,50 @@ static const char *decode_error_text(int error)
 	}
 }
 
-/* Whether an IP packet that does not decode as a datagram is at least addressed to RoCEv2. */
-static bool is_meant_for_roce(const uint8_t *ip, size_t ip_bytes)
+/* Steps over the extension headers at `*at`, and returns the protocol behind them. */
+static uint8_t ipv6_headers_skip(const uint8_t *ip, size_t ip_bytes, size_t *at)
 {
-	size_t header_bytes = ip[0] >> 4 == 4 ? RNIC_IPV4_HEADER_BYTES : RNIC_IPV6_HEADER_BYTES;
+	uint8_t protocol = ip[6];
 
-	return ip_bytes >= header_bytes + 4 &&
-	       rnic_be16_read(ip + header_bytes + 2) == RNIC_UDP_PORT;
+	while ((protocol == PROTOCOL_HOP_BY_HOP || protocol == PROTOCOL_ROUTING ||
+		protocol == PROTOCOL_DESTINATION) &&
+	       ip_bytes >= *at + 2) {
+		protocol = ip[*at];
+		*at += 8 * (ip[*at + 1] + (size_t)1);
+	}
+	return protocol;
 }
 
-/* Whether the ICRC is right, with the identification that the frame shows: all 32 bits count. */
-static bool is_icrc_right(const struct rnic_datagram *datagram, size_t length)
+/* What the frame shows of an IP packet that does not decode as a datagram. */
+static struct roce_header roce_header_read(const uint8_t *ip, size_t ip_bytes)
 {
-	uint16_t identification = 0;
-	enum rnic_icrc_verdict verdict =
-		rnic_icrc_check(&datagram->addresses, datagram->payload, length, &identification);
+	struct roce_header header = {0};
+	uint8_t protocol;
+	size_t udp_at;
 
-	return verdict != RNIC_ICRC_BAD && identification == datagram->identification;
+	if (ip_bytes >= RNIC_IPV4_HEADER_BYTES && ip[0] >> 4 == 4) {
+		udp_at = (ip[0] & 15) * (size_t)4;
+		protocol = ip[9];
+		header.has_options = udp_at > RNIC_IPV4_HEADER_BYTES;
+		header.has_fragment = rnic_be16_read(ip + 6) & IPV4_MORE_FRAGMENTS;
+		if (rnic_be16_read(ip + 6) & IPV4_FRAGMENT_OFFSET_MASK)
+			return header;
+	} else if (ip_bytes >= RNIC_IPV6_HEADER_BYTES && ip[0] >> 4 == 6) {
+		udp_at = RNIC_IPV6_HEADER_BYTES;
+		protocol = ipv6_headers_skip(ip, ip_bytes, &udp_at);
+		header.has_options = udp_at > RNIC_IPV6_HEADER_BYTES;
+	} else {
+		return header;
+	}
+	header.is_roce = protocol == PROTOCOL_UDP && ip_bytes >= udp_at + 4 &&
+			 rnic_be16_read(ip + udp_at + 2) == RNIC_UDP_PORT;
+	return header;
+}
+
+static void say(struct judgement *judgement, enum verdict verdict, const char *reason)
+{
+	judgement->verdict = verdict;
+	snprintf(judgement->reason, sizeof(judgement->reason), "%s", reason);
 }
 
 /*
@@ -59,10 +100,32 @@ static bool is_segmented(const struct rnic_datagram *datagram)
 		size_t segment_bytes = row->header_bytes + mtu + RNIC_ICRC_BYTES;
 
 		if (segment_bytes < datagram->payload_bytes &&
-		    is_icrc_right(datagram, segment_bytes))
+		    rnic_icrc_is_right_as_shown(datagram, segment_bytes))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * A router that joins datagrams (GRO) and cuts them again numbers the pieces. An ICRC that is right
+ * for another identification than the frame's shows that. Damage looks the same in 1 of 65,536
+ * cases.
+ */
+static bool judge_renumbered(struct judgement *judgement)
+{
+	const struct rnic_datagram *datagram = &judgement->datagram;
+	uint16_t identification;
+
+	if (!rnic_addresses_are_ipv4(&datagram->addresses) ||
+	    rnic_icrc_check(&datagram->addresses, datagram->payload, datagram->payload_bytes,
+			    &identification) == RNIC_ICRC_BAD)
+		return false;
+	judgement->verdict = VERDICT_RENUMBERED;
+	snprintf(judgement->reason, sizeof(judgement->reason),
+		 "ICRC right for identification %u%s: %s on the way", (unsigned int)identification,
+		 datagram->dont_fragment ? "" : " and don't fragment",
+		 identification != datagram->identification ? "renumbered" : "changed");
+	return true;
 }
 
 static const char *bad_icrc_text(const struct rnic_datagram *datagram)
@@ -80,39 +143,61 @@ static void judge_datagram(struct judgement *judgement)
 				       datagram->payload_bytes);
 
 	judgement->has_packet = error == 0;
-	if (is_icrc_right(datagram, datagram->payload_bytes)) {
-		judgement->verdict = error == 0 ? VERDICT_GOOD : VERDICT_UNDECODABLE;
-		judgement->reason = error == 0 ? NULL : decode_error_text(error);
+	if (rnic_icrc_is_right_as_shown(datagram, datagram->payload_bytes)) {
+		if (error == 0)
+			judgement->verdict = VERDICT_GOOD;
+		else
+			say(judgement, VERDICT_UNDECODABLE, decode_error_text(error));
 	} else if (is_segmented(datagram)) {
 		judgement->has_packet = false;
-		judgement->verdict = VERDICT_SEGMENTED;
-		judgement->reason = "segmented send, captured before it was cut";
-	} else {
-		judgement->verdict = VERDICT_BAD_ICRC;
-		judgement->reason = bad_icrc_text(datagram);
+		say(judgement, VERDICT_SEGMENTED, "segmented send, captured before it was cut");
+	} else if (!judge_renumbered(judgement)) {
+		say(judgement, VERDICT_BAD_ICRC, bad_icrc_text(datagram));
 	}
+}
+
+/* A frame to RoCEv2's port that does not decode as a datagram. */
+static void judge_broken(struct judgement *judgement, const struct capture_frame *frame,
+			 const struct roce_header *header)
+{
+	if (frame->captured_bytes < frame->original_bytes)
+		say(judgement, VERDICT_CUT, "cut short by the capture, not judged");
+	else if (header->has_options)
+		say(judgement, VERDICT_OPTIONS,
+		    "IPv4 options or IPv6 extension headers, not judged");
+	else if (header->has_fragment)
+		say(judgement, VERDICT_UNDECODABLE, "a fragment");
+	else
+		say(judgement, VERDICT_UNDECODABLE, "IP and UDP lengths disagree");
 }
 
 struct judgement judge(const struct capture_frame *frame)
 {
 	struct judgement judgement = {.verdict = VERDICT_OTHER};
+	struct roce_header header;
 	const uint8_t *ip;
 	size_t ip_bytes;
-	int error;
 
-	if (!link_layer_find_ip(frame->link_type, frame->bytes, frame->captured_bytes, &ip,
-				&ip_bytes))
+	switch (link_layer_find_ip(frame, &ip, &ip_bytes)) {
+	case LINK_INFINIBAND:
+		judgement.verdict = VERDICT_INFINIBAND;
 		return judgement;
-	error = rnic_datagram_decode(&judgement.datagram, ip, ip_bytes);
-	if (error == -EBADMSG && is_meant_for_roce(ip, ip_bytes)) {
-		judgement.verdict = VERDICT_UNDECODABLE;
-		judgement.reason = frame->captured_bytes < frame->original_bytes
-					   ? "cut short by the capture"
-					   : "IP and UDP lengths disagree";
+	case LINK_UNKNOWN:
+		judgement.verdict = VERDICT_UNKNOWN_LINK;
+		return judgement;
+	case LINK_IP:
+		break;
+	case LINK_OTHER:
+		return judgement;
 	}
-	if (error != 0 || judgement.datagram.dest_port != RNIC_UDP_PORT)
+	if (rnic_datagram_decode(&judgement.datagram, ip, ip_bytes) == 0) {
+		judgement.has_datagram = judgement.datagram.dest_port == RNIC_UDP_PORT;
+		if (judgement.has_datagram)
+			judge_datagram(&judgement);
 		return judgement;
-	judgement.has_datagram = true;
-	judge_datagram(&judgement);
+	}
+	header = roce_header_read(ip, ip_bytes);
+	if (header.is_roce)
+		judge_broken(&judgement, frame, &header);
 	return judgement;
 }

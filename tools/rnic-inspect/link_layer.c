@@ -8,8 +8,17 @@
 #define ETHERTYPE_IPV6	     0x86dd
 #define ETHERTYPE_VLAN	     0x8100
 #define ETHERTYPE_VLAN_OUTER 0x88a8
+#define ETHERTYPE_ROCE_V1    0x8915
 #define VLAN_TAG_BYTES	     4
 #define NO_ETHERTYPE	     SIZE_MAX
+
+/* InfiniBand's own frames, alone or in the records of a capture card (ERF), by their type. */
+#define LINKTYPE_ERF		 197
+#define LINKTYPE_INFINIBAND	 247
+#define ERF_TYPE_AT		 8
+#define ERF_TYPE_MASK		 0x7f
+#define ERF_TYPE_INFINIBAND	 21
+#define ERF_TYPE_INFINIBAND_LINK 25
 
 static const struct link_layer {
 	uint32_t link_type;
@@ -36,33 +45,47 @@ static const struct link_layer *link_layer_of(uint32_t link_type)
 	return NULL;
 }
 
-bool link_layer_is_known(uint32_t link_type)
+static bool is_infiniband(const struct capture_frame *frame)
 {
-	return link_layer_of(link_type) != NULL;
+	uint8_t erf_type;
+
+	if (frame->link_type != LINKTYPE_ERF)
+		return frame->link_type == LINKTYPE_INFINIBAND;
+	if (frame->captured_bytes <= ERF_TYPE_AT)
+		return false;
+	erf_type = frame->bytes[ERF_TYPE_AT] & ERF_TYPE_MASK;
+	return erf_type == ERF_TYPE_INFINIBAND || erf_type == ERF_TYPE_INFINIBAND_LINK;
 }
 
-bool link_layer_find_ip(uint32_t link_type, const uint8_t *bytes, size_t length, const uint8_t **ip,
-			size_t *ip_bytes)
+enum link_content link_layer_find_ip(const struct capture_frame *frame, const uint8_t **ip,
+				     size_t *ip_bytes)
 {
-	const struct link_layer *layer = link_layer_of(link_type);
+	const struct link_layer *layer = link_layer_of(frame->link_type);
+	const uint8_t *bytes = frame->bytes;
 	size_t header_bytes;
 	uint16_t ethertype;
 
-	if (layer == NULL || length <= layer->header_bytes)
-		return false;
+	if (is_infiniband(frame))
+		return LINK_INFINIBAND;
+	if (layer == NULL)
+		return LINK_UNKNOWN;
 	header_bytes = layer->header_bytes;
+	if (frame->captured_bytes <= header_bytes)
+		return LINK_OTHER;
 	if (layer->ethertype_at != NO_ETHERTYPE) {
 		ethertype = rnic_be16_read(bytes + layer->ethertype_at);
 		while (ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_VLAN_OUTER) {
-			if (length <= header_bytes + VLAN_TAG_BYTES)
-				return false;
+			if (frame->captured_bytes <= header_bytes + VLAN_TAG_BYTES)
+				return LINK_OTHER;
 			ethertype = rnic_be16_read(bytes + header_bytes + 2);
 			header_bytes += VLAN_TAG_BYTES;
 		}
+		if (ethertype == ETHERTYPE_ROCE_V1)
+			return LINK_INFINIBAND;
 		if (ethertype != ETHERTYPE_IPV4 && ethertype != ETHERTYPE_IPV6)
-			return false;
+			return LINK_OTHER;
 	}
 	*ip = bytes + header_bytes;
-	*ip_bytes = length - header_bytes;
-	return true;
+	*ip_bytes = frame->captured_bytes - header_bytes;
+	return LINK_IP;
 }

@@ -7,7 +7,6 @@
  * be read.
  */
 #include "tools/rnic-inspect/inspect_report.h"
-#include "tools/rnic-inspect/link_layer.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -64,17 +63,16 @@ static const struct argp parser = {
 	.parser = parse_option,
 	.args_doc = "FILE.pcap[ng]",
 	.doc = "Judge the RoCEv2 packets of a capture: do they decode, is their ICRC right?\v"
-	       "Exit status: 0 when all are good, 1 when a packet has a bad ICRC or does not "
-	       "decode, "
-	       "2 when the file cannot be read. Sends that were captured before the device cut "
-	       "them "
-	       "into packets are counted and not judged.",
+	       "Exit status: 0 when all are good, 1 when a packet has a bad ICRC, was renumbered "
+	       "or does not decode, 2 when the file cannot be read. Frames that nobody can judge "
+	       "are counted: sends before the device cut them into packets, frames that the "
+	       "capture cut short, and those with IPv4 options.",
 };
 
 static void report(const struct options *options, const struct judgement *judgement,
 		   uint64_t time_ns)
 {
-	if (options->quiet || options->summary || judgement->verdict == VERDICT_OTHER)
+	if (options->quiet || options->summary || !inspect_is_roce(judgement->verdict))
 		return;
 	if (options->json)
 		inspect_report_json(judgement, time_ns);
@@ -100,8 +98,6 @@ static int inspect(const struct options *options, struct capture_reader *reader,
 			start_ns = frame.time_ns;
 		started = true;
 		summary->verdict_counts[judgement.verdict]++;
-		if (!link_layer_is_known(frame.link_type))
-			summary->unknown_link_count++;
 		/* Frames of several interfaces need not be in order. */
 		report(options, &judgement,
 		       frame.time_ns > start_ns ? frame.time_ns - start_ns : 0);
@@ -146,6 +142,7 @@ int main(int argc, char **argv)
 		return EXIT_UNREADABLE;
 	}
 	if (summary.verdict_counts[VERDICT_BAD_ICRC] != 0 ||
+	    summary.verdict_counts[VERDICT_RENUMBERED] != 0 ||
 	    summary.verdict_counts[VERDICT_UNDECODABLE] != 0)
 		return EXIT_BAD_PACKETS;
 	return EXIT_SUCCESS;
