@@ -6,7 +6,7 @@
 
 page=$DOC/tutorial.md
 python3 -B "$NEWCOMER/type_page.py" titles "$page" >"$WORK/titles"
-check "the page has its eight sections" test "$(wc -l <"$WORK/titles")" -eq 8
+check "the page has its nine sections" test "$(wc -l <"$WORK/titles")" -eq 9
 # The README has the commands of the first section, and tests/debian types them.
 sed -i 1d "$WORK/titles"
 for program in hello score; do
