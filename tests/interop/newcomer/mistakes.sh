@@ -82,6 +82,58 @@ type_mistake() {
 }
 
 for title in "${titles[@]}"; do type_mistake "${title%%.*}" "$title"; done
+
+# far_has STATE: of a connection of the far host, or what listens there.
+far_has() {
+	grep -q "$1" <(rnicctl show cm --socket far.sock)
+}
+
+# connects: a program on the near host, with a server on the far one.
+connects() {
+	local server status
+	rnic-run --socket far.sock rping -s -C 1 >"$WORK/server" 2>&1 &
+	server=$!
+	own "$server"
+	wait_for 10 far_has listening
+	timeout 1 rnic-run --socket near.sock rping -c -a 10.77.0.2 -C 1 >"$WORK/client" 2>&1
+	status=$?
+	end_process "$server"
+	return $status
+}
+
+# The near host drops what belongs to no connection that it knows.
+follow_connections() {
+	on 0 nft -f - <<-'END'
+		table inet filter {
+			chain input {
+				type filter hook input priority 0;
+				ct state established,related accept
+				udp dport 4791 drop
+			}
+		}
+	END
+}
+
+refuses_answers() {
+	local client
+	connects &
+	client=$!
+	wait_for 10 far_has rep-sent && ! wait "$client"
+}
+
+echo "# a firewall that follows connections"
+rule=$(grep '^nft insert rule' "$page")
+on 1 ip link set veth1 mtu 9000
+check "without a firewall" connects
+if follow_connections 2>"$WORK/nft"; then
+	check "the request arrives, and the answer does not" refuses_answers
+	# shellcheck disable=SC2086 # words
+	check "with the rule of the page" on 0 $rule
+	check "both directions pass" connects
+else
+	skip_part "no firewall that follows connections: $(head -n 1 "$WORK/nft")"
+fi
+
 # options_of PROGRAM: the options that the pages name directly behind the program.
 # What follows another word belongs to another program.
 options_of() {
