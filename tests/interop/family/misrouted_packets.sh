@@ -12,6 +12,8 @@
 
 require_users
 topology_start netns-1500 "$1" "$2"
+# A veth gives packets to GRO only while the sending end has no TCP segmentation offload; with "gro
+# on" alone nothing merges.
 on 0 ethtool -K veth0 gro on && on 1 ethtool -K veth1 tso off tx-udp-segmentation off ||
 	skip_test "this veth cannot send packets one by one"
 # GRO waits so long for another packet to merge with.

@@ -73,6 +73,19 @@ import glob, os
 print(len(glob.glob('/sys/class/infiniband/*/ports/1/gids/0')),
       os.path.isdir('$device/device/net/'), os.listdir('/sys/class/infiniband') == ['rnic0'])"
 	expect "$way" 'ports/1/pkeys/0$' find $device/ -name 0
+	exported "$way"
+}
+
+# exported WAY: each of these files fails the collector of node_exporter, for all devices of the
+# host, when it is missing, empty or without a number in front (1.5.0, 1.9.0, 1.11.1).
+exported() {
+	expect "$1" '^complete$' sh -c "
+		for file in $device/board_id $device/fw_ver; do [ -s \$file ] || exit; done
+		cd $port && for file in state phys_state link_layer rate; do
+			[ -s \$file ] || exit; done
+		for file in counters/* hw_counters/*; do
+			grep -Eq '^[0-9]+\$|^N/A' \$file || exit; done
+		echo complete"
 }
 
 # ---- the distribution's programs ----
@@ -122,6 +135,14 @@ the_connections() {
 	for way in shim ns; do
 		expect "$way" 'type: FI_EP_MSG' fi_info -p verbs -t FI_EP_MSG
 	done
+	# Releases 1.17 and 2.1 have the same six.
+	run_view shim fi_info -p verbs | grep -o 'provider: .*' | sort | uniq -c |
+		awk '{ print $3, $1 }' >"$WORK/providers"
+	check "libfabric makes six endpoints of the device" diff - "$WORK/providers" <<-'END'
+		verbs 2
+		verbs;ofi_rxd 1
+		verbs;ofi_rxm 3
+	END
 }
 
 # ---- what only a namespace reaches ----
