@@ -5,8 +5,8 @@
 # matches at a rate of packets, with a burst of packets. Datagrams that a program sends at once
 # (UDP_SEGMENT) pass a firewall of the same machine, or of a container's veth, as one packet, since
 # the kernel cuts them behind it: "burst 5 packets" lets 5 of 40 single datagrams pass, and all 40
-# that are sent in two calls. The counter of the rule says 2 packets, and "meta length" is beyond the
-# MTU of the interface, so that a rule "meta length > 1500 drop" drops all of them.
+# that are sent in two calls. A rule "meta length > 1500" sees a packet of 20,028 bytes on an
+# interface with an MTU of 1500.
 #
 # Seen with nftables 1.0.6 of Debian 12 and 1.1.3 of Debian 13, on Linux 6.18.
 # What helps: limit bytes, as in "limit rate 10 mbytes/second".
@@ -45,7 +45,8 @@ END
 
 # arrive ROOT AT_ONCE: in a network namespace of its own, below the limit.
 arrive() {
-	unshare --net chroot "$1" sh -c "ip link set lo up mtu 1500 && nft -f - && python3 send.py $2" <<-'END'
+	unshare --net chroot "$1" sh -c \
+		"ip link set lo up mtu 1500 && nft -f - && python3 send.py $2" <<-'END'
 		table inet filter {
 			chain input {
 				type filter hook input priority 0;
@@ -59,8 +60,8 @@ arrive() {
 # try RELEASE NFT_VERSION
 try() {
 	local root=$work/$1 singly at_once
-	mmdebstrap --quiet --variant=apt --include="nftables=$2,iproute2,python3-minimal" "$1" "$root" ||
-		{ echo "$1: there is no nftables $2"; status=1; return; }
+	mmdebstrap --quiet --variant=apt --include="nftables=$2,iproute2,python3-minimal" \
+		"$1" "$root" || { echo "$1: there is no nftables $2"; status=1; return; }
 	cp "$work/send.py" "$root"
 	singly=$(arrive "$root" 1)
 	at_once=$(arrive "$root" 20)

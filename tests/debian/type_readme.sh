@@ -85,6 +85,7 @@ end_background
 types 'rnic-inspect FILE' 'rnic-inspect packets.pcapng'
 says 'RC'
 leaves 'rnic-run mpirun --mca pml ucx --mca osc ucx -n 2 PROGRAM' 'it needs a program of the reader'
+leaves 'GLOO_DEVICE_TRANSPORT=IBVERBS rnic-run python3 PROGRAM' 'it needs a program of the reader'
 
 page doc/guide/seeing.md
 installs infiniband-diags
