@@ -107,24 +107,42 @@ static bool is_segmented(const struct rnic_datagram *datagram)
 }
 
 /*
+ * The datagram for which the ICRC was made, if only its identification and don't-fragment bit
+ * differ from those of the frame.
+ */
+static bool find_sent(const struct rnic_datagram *shown, struct rnic_datagram *sent)
+{
+	*sent = *shown;
+	if (!rnic_addresses_are_ipv4(&shown->addresses) ||
+	    rnic_icrc_check(&shown->addresses, shown->payload, shown->payload_bytes,
+			    &sent->identification) == RNIC_ICRC_BAD)
+		return false;
+	if (rnic_icrc_is_right_as_shown(sent, sent->payload_bytes))
+		return true;
+	sent->dont_fragment = !shown->dont_fragment;
+	return rnic_icrc_is_right_as_shown(sent, sent->payload_bytes);
+}
+
+/*
  * A router that joins datagrams (GRO) and cuts them again numbers the pieces. An ICRC that is right
  * for another identification than the frame's shows that. Damage looks the same in 1 of 65,536
  * cases.
  */
 static bool judge_renumbered(struct judgement *judgement)
 {
-	const struct rnic_datagram *datagram = &judgement->datagram;
-	uint16_t identification;
+	const struct rnic_datagram *shown = &judgement->datagram;
+	struct rnic_datagram sent;
+	const char *flag = "";
 
-	if (!rnic_addresses_are_ipv4(&datagram->addresses) ||
-	    rnic_icrc_check(&datagram->addresses, datagram->payload, datagram->payload_bytes,
-			    &identification) == RNIC_ICRC_BAD)
+	if (!find_sent(shown, &sent))
 		return false;
+	if (sent.dont_fragment != shown->dont_fragment)
+		flag = sent.dont_fragment ? " with don't fragment" : " without don't fragment";
 	judgement->verdict = VERDICT_RENUMBERED;
 	snprintf(judgement->reason, sizeof(judgement->reason),
-		 "ICRC right for identification %u%s: %s on the way", (unsigned int)identification,
-		 datagram->dont_fragment ? "" : " and don't fragment",
-		 identification != datagram->identification ? "renumbered" : "changed");
+		 "ICRC right for identification %u%s: %s on the way",
+		 (unsigned int)sent.identification, flag,
+		 sent.identification != shown->identification ? "renumbered" : "changed");
 	return true;
 }
 

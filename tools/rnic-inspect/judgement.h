@@ -7,7 +7,7 @@
 
 #include "proto/wire/ip_header.h"
 
-#define VERDICT_REASON_BYTES 80
+#define VERDICT_REASON_BYTES 96
 
 /* In the order of the summary. */
 enum verdict {

@@ -117,7 +117,7 @@ class Inspect(unittest.TestCase):
         self.assert_says([frame({"identification": 3}, {"identification": 500})], 1,
                          "ICRC right for identification 500: renumbered on the way")
         self.assert_says([frame({"dont_fragment": False})], 1,
-                         "ICRC right for identification 0 and don't fragment: changed on the way")
+                         "ICRC right for identification 0 with don't fragment: changed on the way")
 
     def test_damaged(self):
         bad = frame()[:-6] + b"\x55\xaa" + frame()[-4:]
