@@ -16,14 +16,13 @@ static enum verdict datagram_check(struct request *request)
 {
 	const struct recv_wqe *wqe;
 	const struct rnic_sge *sges;
-	enum verdict verdict = request_check_receive(request);
+	const uint32_t bytes = RNIC_GRH_BYTES + request->packet->payload_bytes;
+	enum verdict verdict = request_check_receive(request, bytes);
 
 	if (verdict != VERDICT_PASS)
 		return verdict;
 	wqe = receive_wqe_peek(request->qp, request->srq, &sges);
-	return (uint64_t)RNIC_GRH_BYTES + request->packet->payload_bytes <= wqe->length
-		       ? VERDICT_PASS
-		       : VERDICT_RECEIVE_TOO_SHORT;
+	return bytes <= wqe->length ? VERDICT_PASS : VERDICT_RECEIVE_TOO_SHORT;
 }
 
 /* Header and payload into the receive WQE, which is taken. */

@@ -35,8 +35,11 @@ struct request {
 /* VERDICT_PASS, with request->mr and region_offset set, or why the request must not be executed. */
 enum verdict request_check(struct request *request);
 
-/* Whether a receive WQE is posted for the packet's message, and its SGEs grant writing. */
-enum verdict request_check_receive(struct request *request);
+/*
+ * Whether a receive WQE is posted for the packet's message, and its SGEs grant writing the first
+ * `bytes`.
+ */
+enum verdict request_check_receive(struct request *request, uint32_t bytes);
 
 /* The protection domain of the SGEs of the receive WQE that the request's message takes. */
 const struct pd *request_receive_pd(const struct request *request);

@@ -253,9 +253,22 @@ static void post_wrong_lkey_of_no_bytes(struct bench *bench)
 	bench->posted.length = 2000;
 }
 
+/* The first SGE lacks the last of the thousand bytes. */
 static void post_beyond_region(struct bench *bench)
 {
-	bench->posted_sges[1].address = IOVA + REGION_BYTES - 1999;
+	bench->posted_sges[0].address = IOVA + REGION_BYTES - 999;
+}
+
+/* The thousand bytes are there, and no other. */
+static void post_unused_beyond_region(struct bench *bench)
+{
+	bench->posted_sges[0].address = IOVA + REGION_BYTES - 1000;
+	bench->posted_sges[1].address = IOVA + REGION_BYTES - 1;
+}
+
+static void post_outside_region(struct bench *bench)
+{
+	bench->posted_sges[1].address = IOVA + REGION_BYTES;
 }
 
 static void deny_local_write(struct bench *bench)
@@ -444,6 +457,8 @@ static const struct {
 	{"wrong lkey of no bytes", send_only, post_wrong_lkey_of_no_bytes, VERDICT_PASS},
 	{"wrong lkey, IMM", write_last_immediate, post_wrong_lkey, VERDICT_PASS},
 	{"SGE beyond region", send_only, post_beyond_region, VERDICT_RECEIVE_PROTECTION},
+	{"unused bytes beyond region", send_only, post_unused_beyond_region, VERDICT_PASS},
+	{"unused SGE outside region", send_only, post_outside_region, VERDICT_RECEIVE_PROTECTION},
 	{"region not writable", send_only, deny_local_write, VERDICT_RECEIVE_PROTECTION},
 	{"region of another PD", send_only, change_pd, VERDICT_RECEIVE_PROTECTION},
 	{"READ without slot", read_request, occupy_resource, VERDICT_TOO_MANY_READS},
