@@ -48,6 +48,21 @@ cmtime_rate() {
 		"$WORK/client.out"
 }
 
+# The server of rdma-core 44 stays when its client has ended, that of 56 ends with it.
+cmtime_run() {
+	local runs=cm_serve usage
+	usage=$(cmtime -h 2>&1)
+	case $usage in
+	*'-C controller_address'*)
+		skip_part "cmtime of rdma-core 65, whose sides meet by TCP"
+		return
+		;;
+	*mimic_qp_delay*) runs=cm_run ;;
+	esac
+	$runs cmtime -b "$server" -c $count -- cmtime -s "$server" -c $count
+	cmtime_rate
+}
+
 # went_well FILE: a client of rping ends with status 0 also when its server has hung up on it.
 went_well() {
 	! grep "wait for" "$1"
@@ -106,8 +121,7 @@ rping_run rping -s -a "$server" -C 100 -q -- rping -c -a "$server" -C 100 -q
 cm_run ucmatose -b "$server" -- ucmatose -s "$server"
 cm_run ucmatose -b "$server" -c $connections -C 2 -- ucmatose -s "$server" -c $connections -C 2
 cm_run ucmatose -b "$server" -m -- ucmatose -s "$server" -m
-cm_serve cmtime -b "$server" -c $count -- cmtime -s "$server" -c $count
-cmtime_rate
+cmtime_run
 persistent
 
 cm_run rdma_server -s "$server" -p 7471 -- rdma_client -s "$server" -p 7471
