@@ -281,6 +281,7 @@ void device_set_facts(struct device *device, const struct rnic_process_facts *fa
 	const bool has_new_gids = memcmp(&own->gids, &facts->gids, sizeof(own->gids)) != 0;
 
 	engine_set_port_mtu(&device->engine, facts->path_mtu_bytes);
+	engine_set_hop_limits(&device->engine, facts->hop_limit_ipv4, facts->hop_limit_ipv6);
 	own->port = facts->port;
 	own->gids = facts->gids;
 	device->facts_sequence = facts->sequence;

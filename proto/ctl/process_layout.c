@@ -42,7 +42,9 @@ RNIC_AT(struct rnic_process_gid, gid, 8);
 RNIC_SIZE(struct rnic_process_facts, 816);
 RNIC_AT(struct rnic_process_facts, sequence, 0);
 RNIC_AT(struct rnic_process_facts, path_mtu_bytes, 8);
-RNIC_AT(struct rnic_process_facts, reserved, 12);
+RNIC_AT(struct rnic_process_facts, hop_limit_ipv4, 12);
+RNIC_AT(struct rnic_process_facts, hop_limit_ipv6, 13);
+RNIC_AT(struct rnic_process_facts, reserved, 14);
 RNIC_AT(struct rnic_process_facts, port, 16);
 RNIC_AT(struct rnic_process_facts, gids, 36);
 

@@ -104,7 +104,9 @@ struct rnic_process_gid {
 struct rnic_process_facts {
 	uint64_t sequence; /* counts up; the facts page has that of the latest message */
 	uint32_t path_mtu_bytes;
-	uint32_t reserved;
+	uint8_t hop_limit_ipv4; /* of packets to one host; 0: unknown */
+	uint8_t hop_limit_ipv6;
+	uint16_t reserved;
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
 };

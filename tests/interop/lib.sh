@@ -10,6 +10,11 @@
 #       rnicd 10.77.0.1   veth0 ---- veth1   rnicd 10.77.0.2
 #             fd77::1                              fd77::2
 #
+#   routed-1500, routed-9000   the same addresses, each behind its own veth to a router (root)
+#
+#       namespace 0               router                 namespace 1
+#       veth0 ---------- port0 10.77.0.254, fe80::1 port1 ---------- veth1
+#
 #   pair                       two daemons on two loopback addresses, no privileges
 #   one                        one daemon that serves both programs
 #
@@ -273,26 +278,58 @@ holds() {
 	[ "$(query "$1" "$2" "bool($3)")" = True ]
 }
 
+# make_router MTU: the namespaces have a router between them, which takes one from the hop limit.
+make_router() {
+	local mtu=$1 side router=rnic-$RUN_ID-router
+	ip netns add "$router"
+	ip netns exec "$router" sysctl -q -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	for side in 0 1; do
+		ip link add veth$side netns "${side_namespace[$side]}" mtu "$mtu" type veth \
+			peer name port$side netns "$router" mtu "$mtu" || exit 1
+		ip -netns "$router" address add 10.77.0.254/32 dev port$side
+		ip -netns "$router" -6 address add fe80::1/64 dev port$side nodad
+		ip -netns "$router" link set port$side up
+		ip -netns "$router" route add "10.77.0.$((side + 1))/32" dev port$side
+		ip -netns "$router" -6 route add "fd77::$((side + 1))/128" dev port$side
+	done
+}
+
+# address_side SIDE BITS4 BITS6: gives the side's interface its addresses, and brings it up.
+address_side() {
+	local side=$1
+	# Packets for an address that is being probed get lost.
+	on "$side" sysctl -q -w "net.ipv6.conf.veth$side.accept_dad=$((dad_probes > 0))" \
+		"net.ipv6.conf.veth$side.dad_transmits=$dad_probes"
+	on "$side" ip address add "10.77.0.$((side + 1))/$2" dev "veth$side"
+	on "$side" ip -6 address add "fd77::$((side + 1))/$3" dev "veth$side" nodad
+	on "$side" ip link set "veth$side" up
+}
+
+# make_namespaces netns|routed MTU
 make_namespaces() {
-	local mtu=$1 side
+	local kind=$1 mtu=$2 side
 	[ "$(id -u)" -eq 0 ] || skip_test "network namespaces need root"
 	for side in 0 1; do
 		side_namespace[side]=rnic-$RUN_ID-$side
 		ip netns add "${side_namespace[$side]}" || skip_test "no network namespaces here"
 		on $side ip link set lo up
 	done
+	server_address=10.77.0.1
+	if [ "$kind" = routed ]; then
+		make_router "$mtu"
+		for side in 0 1; do
+			address_side $side 32 128
+			on $side ip route add 10.77.0.0/24 via 10.77.0.254 dev veth$side onlink
+			on $side ip -6 route add fd77::/64 via fe80::1 dev veth$side
+		done
+		return
+	fi
 	ip link add veth0 netns "${side_namespace[0]}" mtu "$mtu" type veth \
 		peer name veth1 netns "${side_namespace[1]}" mtu "$mtu" || exit 1
 	for side in 0 1; do
 		on $side ip link set veth$side mtu "$mtu"
-		# Packets for an address that is being probed get lost.
-		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=$((dad_probes > 0)) \
-			net.ipv6.conf.veth$side.dad_transmits="$dad_probes"
-		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
-		on $side ip -6 address add "fd77::$((side + 1))/64" dev veth$side nodad
-		on $side ip link set veth$side up
+		address_side $side 24 64
 	done
-	server_address=10.77.0.1
 }
 
 # daemon_start SIDE OPTION...: starts rnicd on the side's socket and waits until rnicd answers.
@@ -350,8 +387,8 @@ topology_start() {
 	shift 3
 	echo "# $topology, $port, IPv$family${*:+, }$*"
 	case $topology in
-	netns-*)
-		make_namespaces "${topology#netns-}"
+	netns-* | routed-*)
+		make_namespaces "${topology%-*}" "${topology#*-}"
 		for side in 0 1; do
 			daemon_start $side --netdev veth$side --port "$port" "${@//@SIDE/$side}"
 			side_address[side]=$([ "$family" = 6 ] && echo "fd77::$((side + 1))" ||

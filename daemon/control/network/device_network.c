@@ -2,6 +2,7 @@
 #include "daemon/control/network/device_network.h"
 
 #include "daemon/control/network/addressing.h"
+#include "daemon/control/network/hop_limits.h"
 #include "daemon/control/view/device_view.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/device_facts.h"
@@ -171,6 +172,8 @@ void device_network_fill_facts(struct device_network *network)
 	facts->port.own_gid_index = (uint8_t)gid_table_own(&network->gids);
 	facts->port.state = network->watch.state.is_running ? RNIC_PORT_ACTIVE : RNIC_PORT_DOWN;
 	facts->port.active_mtu = network_mtu_code(network_path_mtu(network));
+	facts->hop_limit_ipv4 = hop_limit_read(AF_INET, network->addressing->netdev);
+	facts->hop_limit_ipv6 = hop_limit_read(AF_INET6, network->addressing->netdev);
 }
 
 static int network_set_gid(struct device_network *network, uint32_t index,

@@ -117,6 +117,8 @@ static int link_send_facts(struct device_child *process)
 	struct rnic_process_facts facts = {
 		.sequence = outbox->sequence + 1,
 		.path_mtu_bytes = common->path_mtu_bytes,
+		.hop_limit_ipv4 = common->facts->hop_limit_ipv4,
+		.hop_limit_ipv6 = common->facts->hop_limit_ipv6,
 		.port = common->facts->port,
 		.gids = common->facts->gids,
 	};

@@ -16,6 +16,8 @@ struct device_facts {
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
 	struct rnic_ctl_pkeys_reply pkeys;
+	uint8_t hop_limit_ipv4; /* that the kernel gives to packets to one host; 0: unknown */
+	uint8_t hop_limit_ipv6;
 };
 
 /* Whether the GID table has a usable address at `index`. */

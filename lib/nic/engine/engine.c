@@ -126,6 +126,12 @@ void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes)
 	engine->config.port_mtu_bytes = port_mtu_bytes;
 }
 
+void engine_set_hop_limits(struct engine *engine, uint8_t ipv4, uint8_t ipv6)
+{
+	engine->hop_limit_ipv4 = ipv4;
+	engine->hop_limit_ipv6 = ipv6;
+}
+
 /* --- packets in ------------------------------------------------------------------------------ */
 
 static bool engine_is_from_peer(const struct engine *engine, const struct qp *qp,

@@ -38,6 +38,12 @@ void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey);
 /* The longest payload of a datagram from now on, for queue pairs that become ready to receive. */
 void engine_set_port_mtu(struct engine *engine, uint32_t port_mtu_bytes);
 
+/*
+ * The hop limits of packets to one host, for paths that are set up from now on. 0, as at the start:
+ * that of the path.
+ */
+void engine_set_hop_limits(struct engine *engine, uint8_t ipv4, uint8_t ipv6);
+
 /* One packet in, its ICRC found right. `packet->payload` must stay valid until engine_flush(). */
 void engine_receive(struct engine *engine, const struct rnic_packet *packet, uint64_t now_ns);
 

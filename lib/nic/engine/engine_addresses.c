@@ -19,6 +19,14 @@ uint32_t engine_gid_index(const struct engine *engine, const struct rnic_gid *de
 	return 0;
 }
 
+uint8_t engine_hop_limit(const struct engine *engine, const struct rnic_path *path)
+{
+	const uint8_t limit =
+		rnic_gid_is_ipv4(&path->dest_gid) ? engine->hop_limit_ipv4 : engine->hop_limit_ipv6;
+
+	return limit == 0 || rnic_gid_is_multicast(&path->dest_gid) ? path->hop_limit : limit;
+}
+
 struct rnic_addresses engine_addresses(const struct engine *engine, const struct rnic_path *path)
 {
 	return (struct rnic_addresses){

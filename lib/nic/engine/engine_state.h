@@ -41,6 +41,8 @@ struct engine {
 	struct send_rooms send_rooms;
 	struct rnic_gid gids[RNIC_GIDS_MAX]; /* our own addresses, by GID index; zero is empty */
 	uint16_t pkeys[LIMIT_PKEYS];	     /* by P_Key index; 0 is empty */
+	uint8_t hop_limit_ipv4;		     /* of packets to one host; 0: the path's */
+	uint8_t hop_limit_ipv6;
 	uint64_t counters[COUNTER_COUNT];
 	struct mr_refusal refusal; /* the last one */
 	uint64_t now_ns;	   /* of the call under way */

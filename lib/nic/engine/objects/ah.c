@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/objects/ah.h"
 
+#include "lib/nic/engine/engine_addresses.h"
 #include "lib/nic/engine/engine_state.h"
 #include "proto/wire/gid.h"
 
@@ -57,6 +58,7 @@ int ah_init(struct engine *engine, struct ah *ah, struct pd *pd, const struct rn
 	if (!ah_path_is_usable(engine, path, true))
 		return -EINVAL;
 	*ah = (struct ah){.pd = pd, .path = *path};
+	ah->path.hop_limit = engine_hop_limit(engine, path);
 	pd->references++;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/verbs/qp.h"
 
 #include "lib/nic/engine/datagrams/mcast.h"
+#include "lib/nic/engine/engine_addresses.h"
 #include "lib/nic/engine/objects/ah.h"
 #include "lib/nic/engine/objects/cq.h"
 #include "lib/nic/engine/objects/mw.h"
@@ -300,6 +301,8 @@ static int change(struct qp *qp, enum rnic_qp_state to, const struct rnic_qp_att
 			return -ENOMEM;
 	}
 	qp_attributes_take(&qp->attributes, attributes, mask);
+	if (mask & RNIC_QP_ATTR_AV)
+		qp->attributes.path.hop_limit = engine_hop_limit(qp->engine, &attributes->path);
 	if (to == RNIC_QP_STATE_RTR) {
 		error = responder_start(qp);
 		if (error != 0)

@@ -6,7 +6,8 @@
  * Each port has one descriptor to poll, for reading only: it also becomes readable when a full
  * socket has room again. With io_uring a wait on it may end early with EINTR. Outbound datagrams
  * may leave source_port and hop_limit at 0; these become the socket's port and
- * SEGMENT_HOP_LIMIT_DEFAULT.
+ * SEGMENT_HOP_LIMIT_DEFAULT. A packet to one host leaves with the hop limit of the kernel's route,
+ * whatever its hop_limit says: `ip route ... hoplimit N` counts.
  */
 #ifndef LIB_NIC_PORT_UDP_UDP_PORT_H
 #define LIB_NIC_PORT_UDP_UDP_PORT_H

@@ -400,15 +400,16 @@ size_t udp_control_write(uint8_t control[UDP_CONTROL_BYTES], const struct rnic_a
 {
 	int traffic_class = addresses->traffic_class;
 	int hop_limit = addresses->hop_limit;
+	const bool is_ipv4 = rnic_gid_is_ipv4(&addresses->source);
 	uint8_t *at = control;
 
-	if (rnic_gid_is_ipv4(&addresses->source)) {
+	if (is_ipv4)
 		at = control_append(at, IPPROTO_IP, IP_TOS, &traffic_class, sizeof(int));
-		at = control_append(at, IPPROTO_IP, IP_TTL, &hop_limit, sizeof(int));
-	} else {
+	else
 		at = control_append(at, IPPROTO_IPV6, IPV6_TCLASS, &traffic_class, sizeof(int));
-		at = control_append(at, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop_limit, sizeof(int));
-	}
+	if (rnic_gid_is_multicast(&addresses->dest))
+		at = control_append(at, is_ipv4 ? IPPROTO_IP : IPPROTO_IPV6,
+				    is_ipv4 ? IP_TTL : IPV6_HOPLIMIT, &hop_limit, sizeof(int));
 	if (segment_bytes != 0)
 		at = control_append(at, IPPROTO_UDP, UDP_SEGMENT, &segment_bytes,
 				    sizeof(segment_bytes));

@@ -140,8 +140,9 @@ socklen_t udp_address_write(union udp_address *address, const struct rnic_gid *g
 			    uint16_t udp_port, uint32_t netdev_index);
 
 /*
- * Writes the control messages of a send to `control` and returns their length: traffic class, hop
- * limit and, when `segment_bytes` is not 0, the length at which the kernel cuts.
+ * Writes the control messages of a send to `control` and returns their length: traffic class, to a
+ * multicast group the hop limit, and, when `segment_bytes` is not 0, the length at which the kernel
+ * cuts. Packets to one host get the hop limit of the kernel's route.
  */
 size_t udp_control_write(uint8_t control[UDP_CONTROL_BYTES], const struct rnic_addresses *addresses,
 			 uint16_t segment_bytes);

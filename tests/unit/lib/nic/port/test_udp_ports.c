@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One suite for both UDP ports: each test runs with each. */
+#include "lib/nic/port/udp/segment.h"
 #include "lib/nic/port/udp/udp_port.h"
 #include "lib/nic/port/udp/udp_sockets.h"
 
@@ -109,7 +110,7 @@ static void single_test(void **state, bool ipv4)
 	assert_true(rnic_gid_equal(&received->addresses.source, &pair->gids[0]));
 	assert_true(rnic_gid_equal(&received->addresses.dest, &pair->gids[1]));
 	assert_int_equal(received->addresses.traffic_class, 0x6a);
-	assert_int_equal(received->addresses.hop_limit, 17);
+	assert_int_equal(received->addresses.hop_limit, SEGMENT_HOP_LIMIT_DEFAULT);
 	assert_int_equal(received->addresses.source_port,
 			 ipv4 ? RNIC_UDP_PORT : fixture_udp_port());
 	assert_true(received->received_ns > 0);

@@ -77,6 +77,34 @@ static void a_datagram_carries_its_address(void **state)
 	bench_stop(&bench);
 }
 
+/* As Linux does when it resolves RoCE addresses: programs that ask for 1 reach past a router. */
+static void the_interface_sets_the_hop_limit(void **state)
+{
+	static const struct {
+		uint8_t dest[4];
+		uint8_t ipv4, expected;
+	} cases[] = {
+		{{198, 51, 100, 7}, 64, 64},
+		{{198, 51, 100, 7}, 0, 33},
+		{{239, 51, 100, 7}, 64, 33},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct bench bench = bench_start();
+		struct rnic_path path = bench.ah.path;
+		struct ah ah;
+
+		path.dest_gid = rnic_gid_from_ipv4(cases[i].dest);
+		engine_set_hop_limits(&bench.fixture->engine, cases[i].ipv4, 99);
+		assert_int_equal(ah_init(&bench.fixture->engine, &ah, &bench.fixture->pd, &path),
+				 0);
+		assert_int_equal(ah.path.hop_limit, cases[i].expected);
+		ah_fini(&ah);
+		bench_stop(&bench);
+	}
+}
+
 /* IBTA 1.4, 10.2.5: with the highest bit set the QP's own Q_Key goes out. */
 static void the_controlled_qkey_is_the_qps(void **state)
 {
@@ -348,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_carries_its_address),
+		cmocka_unit_test(the_interface_sets_the_hop_limit),
 		cmocka_unit_test(the_controlled_qkey_is_the_qps),
 		cmocka_unit_test(wrong_sends_lead_into_sqe),
 		cmocka_unit_test(payload_that_cannot_be_read_stops_the_sends),

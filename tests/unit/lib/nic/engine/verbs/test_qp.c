@@ -81,7 +81,10 @@ static void test_modify_is_atomic(void **state)
 		qp_query(fixture->qp, &after);
 		assert_memory_equal(&before, &after, sizeof(before));
 	}
+	engine_set_hop_limits(&fixture->engine, 64, 64);
 	assert_int_equal(qp_modify(fixture->qp, &good, required), 0);
+	qp_query(fixture->qp, &after);
+	assert_int_equal(after.path.hop_limit, 64);
 	fixture_destroy(fixture);
 }
 

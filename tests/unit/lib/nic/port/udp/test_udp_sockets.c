@@ -41,34 +41,43 @@ static void test_address(void **state)
 	}
 }
 
-/* The kernel walks control messages as CMSG_NXTHDR does. */
+/*
+ * The kernel walks control messages as CMSG_NXTHDR does. Packets to one host get the hop limit of
+ * the route.
+ */
 static void test_control(void **state)
 {
 	static const struct {
-		const char *source;
+		const char *source, *dest;
 		uint16_t segment_bytes;
 		struct {
 			int level, type, value;
 		} expected[3];
 		uint32_t count;
 	} cases[] = {
-		{"192.0.2.1", 0, {{IPPROTO_IP, IP_TOS, 0x6a}, {IPPROTO_IP, IP_TTL, 3}}, 2},
+		{"192.0.2.1", "192.0.2.2", 0, {{IPPROTO_IP, IP_TOS, 0x6a}}, 1},
 		{"192.0.2.1",
+		 "239.1.2.3",
 		 4112,
 		 {{IPPROTO_IP, IP_TOS, 0x6a}, {IPPROTO_IP, IP_TTL, 3}, {IPPROTO_UDP, 103, 4112}},
 		 3},
 		{"2001:db8::1",
+		 "2001:db8::2",
 		 1000,
-		 {{IPPROTO_IPV6, IPV6_TCLASS, 0x6a},
-		  {IPPROTO_IPV6, IPV6_HOPLIMIT, 3},
-		  {IPPROTO_UDP, 103, 1000}},
-		 3},
+		 {{IPPROTO_IPV6, IPV6_TCLASS, 0x6a}, {IPPROTO_UDP, 103, 1000}},
+		 2},
+		{"2001:db8::1",
+		 "ff15::1",
+		 0,
+		 {{IPPROTO_IPV6, IPV6_TCLASS, 0x6a}, {IPPROTO_IPV6, IPV6_HOPLIMIT, 3}},
+		 2},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
 		uint8_t control[UDP_CONTROL_BYTES] __attribute__((aligned(8)));
 		struct rnic_addresses addresses = {.source = fixture_gid(cases[i].source),
+						   .dest = fixture_gid(cases[i].dest),
 						   .traffic_class = 0x6a,
 						   .hop_limit = 3};
 		struct msghdr header = {.msg_control = control};
