@@ -65,6 +65,8 @@ enum {
 
 	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
 	LIMIT_CREDIT_PROBE_NS = 1000000,
+	/* So many messages in a row without a credit, and "no credits" of the peer says nothing. */
+	LIMIT_CREDIT_PROBES_PASSED = 3,
 
 	/* A requester asks for an acknowledgement at least every this many packets. */
 	LIMIT_PACKETS_PER_ACK_REQUEST = 32,

@@ -61,6 +61,8 @@ void credits_acknowledged(struct qp *qp, const struct send_wqe *wqe, uint32_t en
 	struct credits *credits = &qp->requester.credits;
 
 	credits->may_probe = false;
+	if (credits->is_probing && credits->probes_passed < LIMIT_CREDIT_PROBES_PASSED)
+		credits->probes_passed++;
 	credits->is_probing = false;
 	if (!takes_receive(wqe))
 		return;
@@ -83,6 +85,13 @@ void credits_rewound(struct qp *qp)
 		credits->started++;
 }
 
+/* A peer that took message after message without a credit says 0 whatever it has posted. */
+static bool says_nothing(const struct credits *credits, uint8_t code)
+{
+	return code == RNIC_CREDITS_NOT_CARRIED ||
+	       (code == 0 && credits->probes_passed == LIMIT_CREDIT_PROBES_PASSED);
+}
+
 void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 {
 	uint8_t code = rnic_syndrome_value(syndrome);
@@ -92,7 +101,9 @@ void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 	if (rnic_syndrome_kind(syndrome) != RNIC_SYNDROME_ACK)
 		return;
 	credits->is_known = true;
-	if (code == RNIC_CREDITS_NOT_CARRIED) {
+	if (code != 0)
+		credits->probes_passed = 0;
+	if (says_nothing(credits, code)) {
 		credits->is_limited = false;
 		credits->is_probing = false;
 	} else if (!credits->is_limited || (int32_t)(limit - credits->limit) > 0) {
@@ -109,8 +120,10 @@ void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 void credits_refused(struct qp *qp)
 {
 	struct credits *credits = &qp->requester.credits;
+	const bool was_disbelieved = credits->probes_passed == LIMIT_CREDIT_PROBES_PASSED;
 
-	if (credits->is_known)
+	credits->probes_passed = 0;
+	if (credits->is_known && !was_disbelieved)
 		return;
 	credits->is_limited = true;
 	credits->limit = credits->acknowledged;

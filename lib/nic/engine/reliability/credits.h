@@ -13,6 +13,10 @@
  * probe; that is done when no acknowledgement is under way that could bring credits, and after
  * LIMIT_CREDIT_PROBE_NS, within which the peer is expected to tell of new entries unasked.
  *
+ * Some peers say "no credits" in each acknowledgement, whatever is posted: ConnectX did in captures
+ * of WRITEs. A peer that has taken LIMIT_CREDIT_PROBES_PASSED probes in a row, and told of no
+ * credit meanwhile, sets no limit by that code, until it tells of credits or sends an RNR NAK.
+ *
  * Responder: a peer that was told of no credits is told when there are some, unasked, by the last
  * ACK once more, unless the last request is a READ or atomic, which an ACK cannot answer.
  */

@@ -60,6 +60,7 @@ struct credits {
 	bool is_limited;       /* it does, or it had no receive and is_known is not set */
 	bool may_probe;	       /* the time for new credits to come is over */
 	bool is_probing;       /* the first packet of the last message started is a probe */
+	uint8_t probes_passed; /* in a row that the peer took, and told of no credit before */
 };
 
 enum delayed_acknowledgement_stage {
