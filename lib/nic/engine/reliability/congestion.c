@@ -50,6 +50,7 @@ bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_bui
 			     rnic_psn(0));
 	out->packet.addresses.traffic_class = CNP_TRAFFIC_CLASS;
 	out->packet.becn = true;
+	out->packet.migrated = false; /* as in those of ConnectX in captures */
 	engine->counters[COUNTER_CNPS_SENT]++;
 	return true;
 }
