@@ -463,11 +463,23 @@ static void device_report_delivery(struct device *device, const struct port_repo
 	host->trouble(host->context, &trouble);
 }
 
+static void device_report_icrc(struct device *device)
+{
+	struct rnic_process_trouble trouble;
+	struct icrc_suspect accused;
+
+	if (!icrc_check_take_accused(&device->path.receive.icrc, &accused))
+		return;
+	trouble_text_of_icrc(&trouble, &accused.source, accused.bad);
+	device->host->trouble(device->host->context, &trouble);
+}
+
 void device_report(struct device *device)
 {
 	char text[PORT_TEXT_BYTES];
 
 	device_report_refusal(device);
+	device_report_icrc(device);
 	for (uint32_t i = 0; i < device->ports.udp->report_count; i++)
 		device_report_delivery(device, &device->ports.udp->reports[i]);
 	device->ports.udp->report_count = 0;

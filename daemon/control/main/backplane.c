@@ -572,8 +572,13 @@ void backplane_report(struct backplane *backplane)
 	struct port *udp = backplane->ports.udp;
 	struct port_refusal *refusal = &udp->refusal;
 	struct rnic_process_trouble trouble;
+	struct icrc_suspect accused;
 	char text[PORT_TEXT_BYTES];
 
+	if (icrc_check_take_accused(&backplane->zero.icrc, &accused)) {
+		trouble_text_of_icrc(&trouble, &accused.source, accused.bad);
+		trouble_of_packets(backplane->config.clients, &trouble);
+	}
 	if (refusal->error != 0) {
 		trouble_text_of_refusal(&trouble, &refusal->dest, refusal->bytes, refusal->error);
 		trouble_of_packets(backplane->config.clients, &trouble);

@@ -25,8 +25,8 @@ void trouble_of_request(struct client *client, uint16_t operation, int error, co
 /*
  * Notes what a device process met: of one of its clients, also when that one has just gone, or of
  * all. The process is not trusted: only its own user, and who sees everything, get to see the
- * trouble. Anybody can send ICMP, so troubles of undelivered packets are one for each destination
- * and error, and at most TROUBLE_LOG_DELIVERIES_MAX new ones in a minute.
+ * trouble. Anybody can send ICMP, and packets with a wrong ICRC, so troubles of undelivered packets
+ * are one for each subject and error, and at most TROUBLE_LOG_DELIVERIES_MAX new ones in a minute.
  */
 void trouble_of_device(struct client_set *set, const struct device_child *process,
 		       const struct rnic_process_trouble *trouble);

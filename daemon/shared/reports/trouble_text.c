@@ -120,3 +120,17 @@ void trouble_text_of_delivery(struct rnic_process_trouble *trouble,
 	else
 		trouble_text_write_delivery(trouble, router, error, mtu_bytes);
 }
+
+void trouble_text_of_icrc(struct rnic_process_trouble *trouble, const struct rnic_gid *source,
+			  uint64_t packets)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	*trouble = (struct rnic_process_trouble){.undelivered_error = -EBADMSG};
+	rnic_gid_text(source, peer);
+	snprintf(trouble->subject, sizeof(trouble->subject), "packets from %s", peer);
+	snprintf(trouble->reason, sizeof(trouble->reason),
+		 "the ICRC of %" PRIu64 " in a row was wrong: something on the way changes "
+		 "addresses or contents (NAT, a proxy), which RoCE does not survive",
+		 packets);
+}

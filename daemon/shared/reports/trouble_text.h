@@ -32,4 +32,10 @@ void trouble_text_of_delivery(struct rnic_process_trouble *trouble,
 			      const struct rnic_ctl_gids_reply *gids, const struct rnic_gid *dest,
 			      const struct rnic_gid *from, int error, uint32_t mtu_bytes);
 
+/*
+ * Fills in that `packets` datagrams in a row from `source`, which may be forged, had a wrong ICRC.
+ */
+void trouble_text_of_icrc(struct rnic_process_trouble *trouble, const struct rnic_gid *source,
+			  uint64_t packets);
+
 #endif

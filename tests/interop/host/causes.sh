@@ -92,6 +92,28 @@ if [[ $1 == netns-* ]]; then
 	blames 1 rnicd "packets to ${side_address[0]}" "$unanswered that address"
 fi
 
+# Addresses that change on the way, which the ICRC covers: those of connection messages, which the
+# daemon takes, and those of a queue pair.
+if [[ $1 == netns-* ]] && ! command -v nft >/dev/null; then
+	skip_part "a rule that changes addresses: nft is not installed"
+elif [[ $1 == netns-* ]]; then
+	on 1 nft -f - <<<"table ip nat { chain out { type nat hook postrouting priority 100;
+		udp dport 4791 snat to 10.77.0.55; }; }" || fail "nft adds a rule that changes addresses"
+	rnic 1 timeout 10 rping -c -a "${side_address[0]}" -C 1 >"$WORK/client.out" 2>&1 &
+	connector=$!
+	own $connector
+	pair_start ibv_rc_pingpong
+	check "whose addresses change on the way is named, by the control plane and the device" \
+		wait_for 20 holds 0 troubles "len({r['pid'] for r in rows
+			if r['subject'] == 'packets from 10.77.0.55' and
+			'something on the way changes addresses' in r['reason']}) == 2"
+	check "and its log says so, too" grep -q "from 10.77.0.55: the ICRC of" "$WORK/daemon0.log"
+	end_process "$connector"
+	end_process "$server_pid"
+	end_process "$client_pid"
+	on 1 nft delete table ip nat
+fi
+
 # A route, and so anybody's ICMP message, may say that the path carries less than the interface
 # does: rnicd sends as the interface permits. A rule that forbids packets is another matter.
 if [[ $1 == netns-* ]]; then

@@ -258,6 +258,29 @@ static void test_what_the_network_says(void **state)
 	tear_down_peer();
 }
 
+/* Packets of both programs of the daemon that something on the way changes. */
+static void test_what_changes_on_the_way(void **state)
+{
+	struct icrc_check *check = &fixture.family.device.path.receive.icrc;
+	struct port port = {0};
+
+	(void)state;
+	fixture.family.device.ports.udp = &port;
+	check->accused = (struct icrc_suspect){.source = ipv4(9), .bad = 64};
+	check->has_accused = true;
+	device_report(&fixture.family.device);
+	assert_string_equal(nth(0)->subject, "packets from 192.0.2.9");
+	assert_string_equal(nth(0)->reason,
+			    "the ICRC of 64 in a row was wrong: something on the way changes "
+			    "addresses or contents (NAT, a proxy), which RoCE does not survive");
+	/* More of the same are one trouble. */
+	check->accused.bad = 512;
+	check->has_accused = true;
+	device_report(&fixture.family.device);
+	assert_non_null(strstr(nth(0)->reason, "512 in a row"));
+	assert_null(nth(1));
+}
+
 /* A sender of invented messages fills neither log nor list with them. */
 static void test_what_is_invented(void **state)
 {
@@ -387,6 +410,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_connection, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_network, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_the_network_says, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_changes_on_the_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_invented, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_whose_peers_are_believed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_same_again_is_one, set_up, tear_down),

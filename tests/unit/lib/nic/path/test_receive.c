@@ -4,6 +4,7 @@
 
 #include "proto/base/bits.h"
 #include "proto/base/lane.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/icrc.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
@@ -28,6 +29,7 @@ struct bench {
 	uint32_t misrouted;
 	uint8_t misrouted_bytes[RNIC_PACKET_BYTES_MAX];
 	uint32_t misrouted_length;
+	uint64_t received_ns; /* of bench_receive_from() */
 };
 
 static uint32_t arrive(struct port *port, struct datagram *into, uint32_t max, uint64_t now_ns)
@@ -285,12 +287,75 @@ static void test_turn(void **state)
 	bench_destroy(bench);
 }
 
+/* A packet of `source`, whose last byte of payload is damaged where `is_bad`. */
+static void bench_receive_from(struct bench *bench, uint8_t source, bool is_bad)
+{
+	struct datagram datagram = bench_packet(bench, bench->fixture->qp->qpn);
+	struct icrc_check *check = &bench->path.receive.icrc;
+	uint16_t identification = 0;
+
+	datagram.addresses.source.bytes[15] = source;
+	datagram.received_ns = bench->received_ns;
+	rnic_icrc_write(datagram.bytes + datagram.length - RNIC_ICRC_BYTES,
+			rnic_icrc_compute(&datagram.addresses, identification, datagram.bytes,
+					  datagram.length - RNIC_ICRC_BYTES));
+	datagram.bytes[RNIC_BTH_BYTES] ^= is_bad;
+	assert_int_equal(icrc_check_is_good(check, &datagram), !is_bad);
+}
+
+/* Who sends nothing else is named, now and then; who sends good ones between is not. */
+static void test_wrong_icrcs_in_a_row(void **state)
+{
+	struct bench *bench = bench_create();
+	struct icrc_check *check = &bench->path.receive.icrc;
+	struct icrc_suspect accused;
+	uint32_t times = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 600; i++) {
+		bench_receive_from(bench, 1, true);
+		bench_receive_from(bench, 2, i % 5 != 0);
+		for (uint8_t other = 0; other < 2; other++)
+			bench_receive_from(bench, 10 + other, i < 7);
+		if (!icrc_check_take_accused(check, &accused))
+			continue;
+		assert_int_equal(accused.source.bytes[15], 1);
+		assert_int_equal(accused.bad, i);
+		times++;
+	}
+	assert_int_equal(times, 3);
+	assert_int_equal(check->suspect_count, 1);
+	bench_destroy(bench);
+}
+
+/* A connection request that is repeated after seconds is named at the second. */
+static void test_wrong_icrcs_now_and_then(void **state)
+{
+	struct bench *bench = bench_create();
+	struct icrc_check *check = &bench->path.receive.icrc;
+	struct icrc_suspect accused;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++) {
+		bench->received_ns = i * RNIC_NS_PER_SECOND;
+		bench_receive_from(bench, 1, true);
+		assert_int_equal(icrc_check_take_accused(check, &accused), i == 2);
+		bench_receive_from(bench, 2, true);
+		bench_receive_from(bench, 2, false);
+		assert_false(icrc_check_take_accused(check, &accused));
+	}
+	assert_int_equal(accused.bad, 2);
+	bench_destroy(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_packet),
 		cmocka_unit_test(test_misrouted),
 		cmocka_unit_test(test_none_misrouted),
+		cmocka_unit_test(test_wrong_icrcs_in_a_row),
+		cmocka_unit_test(test_wrong_icrcs_now_and_then),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_batch_to_many_queue_pairs),
