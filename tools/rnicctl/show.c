@@ -73,8 +73,10 @@ static int show_kind(struct admin_link *link, const struct show_options *options
 static bool tells_of_loss(const struct rnic_show_counter *counter)
 {
 	static const char *const names[] = {
-		"icrc_errors",	 "undecodable_pkts", "udp_send_refused",
-		"udp_truncated", "cm_malformed",     "misrouted_lost_pkts",
+		"icrc_errors",	       "undecodable_pkts",
+		"udp_send_refused",    "udp_truncated",
+		"cm_malformed",	       "misrouted_lost_pkts",
+		"udp_receive_dropped", "multicast_receive_dropped",
 	};
 	bool is_loss = strncmp(counter->name, "dropped_", strlen("dropped_")) == 0;
 

@@ -23,9 +23,11 @@ static const struct {
 	OF_PORT("udp_send_calls", udp, send_calls),
 	OF_PORT("udp_receive_calls", udp, receive_calls),
 	OF_PORT("udp_send_refused", udp, send_refused),
+	OF_PORT("udp_receive_dropped", udp, receive_dropped),
 	OF_PORT("udp_truncated", udp, truncated),
 	OF_PORT("loopback_datagrams", loopback, sent_datagrams),
 	OF_PORT("multicast_received_datagrams", multicast, received_datagrams),
+	OF_PORT("multicast_receive_dropped", multicast, receive_dropped),
 #undef OF_PORT
 };
 

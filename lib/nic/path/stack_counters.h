@@ -12,7 +12,7 @@
 
 struct port_stack;
 
-#define STACK_COUNTER_COUNT    10
+#define STACK_COUNTER_COUNT    12
 #define STACK_FAULT_NAME_BYTES 48
 
 /* Reads the counter numbered `index` of the stack's ports; `name` is static. False: no more. */

@@ -42,6 +42,7 @@ struct port_counters {
 	uint64_t receive_calls;
 	uint64_t send_refused; /* the network refused it for good (unreachable, too long): lost, as
 				  on a wire */
+	uint64_t receive_dropped; /* by the kernel: the socket's buffer was full */
 	uint64_t truncated;
 };
 

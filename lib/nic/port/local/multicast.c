@@ -84,12 +84,13 @@ static uint32_t receive_groups(struct multicast *self, struct datagram *into, ui
 	count = epoll_wait(self->epoll_fd, ready, MULTICAST_GROUPS_MAX, 0);
 	while (count > 0 && taken < max && copies < copies_max) {
 		struct epoll_event *event = &ready[self->rotation++ % (uint32_t)count];
-		const struct udp_socket *sock = event->data.ptr;
+		struct udp_socket *sock = event->data.ptr;
 
 		if (multicast_receive_one(self, sock, self->buffers[taken], &into[taken], now_ns)) {
 			copies += self->copies.count(self->copies.context, &sock->gid);
 			taken++;
 		} else {
+			udp_socket_count_dropped(sock, &self->port.counters);
 			*event = ready[--count];
 		}
 	}

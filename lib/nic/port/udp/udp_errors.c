@@ -171,8 +171,11 @@ void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t no
 	if (!is_time && !sockets->has_errors)
 		return;
 	sockets->has_errors = false;
-	for (uint32_t i = 0; i < sockets->count; i++)
+	for (uint32_t i = 0; i < sockets->count; i++) {
 		slot_look(sockets, i, port, is_time);
+		if (is_time && sockets->sockets[i].fd >= 0)
+			udp_socket_count_dropped(&sockets->sockets[i], &port->counters);
+	}
 	if (is_time)
 		sockets->errors_look_ns = now_ns + UDP_ERRORS_LOOK_NS;
 }

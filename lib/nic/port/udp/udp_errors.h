@@ -19,8 +19,8 @@
 
 /*
  * Moves errors from the queues of all sockets to the reports of `port`, and makes sockets that
- * stopped collect again: every UDP_ERRORS_LOOK_NS, or after udp_errors_note(). Call it before each
- * receive.
+ * stopped collect again: every UDP_ERRORS_LOOK_NS, or after udp_errors_note(). Counts what was
+ * dropped, too, every UDP_ERRORS_LOOK_NS. Call it before each receive.
  */
 void udp_errors_look(struct udp_sockets *sockets, struct port *port, uint64_t now_ns);
 

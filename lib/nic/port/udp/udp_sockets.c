@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <unistd.h>
@@ -195,6 +196,25 @@ void udp_socket_hear(struct udp_socket *sock, bool is_on)
 		      is_on;
 }
 
+/* Wraps; 0 where the kernel does not say. */
+static uint32_t socket_dropped(int fd)
+{
+	uint32_t values[SK_MEMINFO_VARS] = {0};
+	socklen_t bytes = sizeof(values);
+
+	return getsockopt(fd, SOL_SOCKET, SO_MEMINFO, values, &bytes) == 0
+		       ? values[SK_MEMINFO_DROPS]
+		       : 0;
+}
+
+void udp_socket_count_dropped(struct udp_socket *sock, struct port_counters *counters)
+{
+	const uint32_t dropped = socket_dropped(sock->fd);
+
+	counters->receive_dropped += dropped - sock->dropped;
+	sock->dropped = dropped;
+}
+
 static int socket_open(struct udp_socket *sock, const struct rnic_gid *gid,
 		       const struct udp_sockets *sockets, char text[PORT_TEXT_BYTES])
 {
@@ -245,6 +265,7 @@ static int socket_take(struct udp_socket *sock, const struct rnic_gid *gid, int 
 		.fd = fd,
 		.source_port = ntohs(rnic_gid_is_ipv4(gid) ? address.ipv4.sin_port
 							   : address.ipv6.sin6_port),
+		.dropped = socket_dropped(fd),
 	};
 	return 0;
 }

@@ -56,6 +56,7 @@ struct udp_socket {
 	uint16_t source_port;	/* of what the socket sends */
 	bool is_blocked;	/* the last send found no room */
 	uint64_t full_since_ns; /* all sends since then found no room; 0: the last one did */
+	uint32_t dropped;	/* that udp_socket_count_dropped() has counted; wraps */
 	bool hears;	     /* collects the network's errors about sent datagrams: udp_errors.h */
 	uint8_t heard;	     /* errors since the last look */
 	uint8_t late_errors; /* errors that may still come after it stopped */
@@ -112,6 +113,13 @@ int udp_group_open(struct udp_socket *sock, const struct rnic_gid *group, uint32
  * stays deaf.
  */
 void udp_socket_hear(struct udp_socket *sock, bool is_on);
+
+/*
+ * Adds to receive_dropped what the kernel has dropped at `sock` since the last call, for want of
+ * room in the buffer; a GSO batch may count as one. SO_RXQ_OVFL would tell only with a later
+ * datagram, which may never come.
+ */
+void udp_socket_count_dropped(struct udp_socket *sock, struct port_counters *counters);
 
 /* The place of send socket `i` of the GID at `index`; its descriptor may be -1. */
 static inline struct udp_socket *udp_sockets_sender(struct udp_sockets *sockets, uint32_t index,
