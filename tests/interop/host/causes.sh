@@ -114,6 +114,23 @@ elif [[ $1 == netns-* ]]; then
 	on 1 nft delete table ip nat
 fi
 
+# Packets that nobody repeats, and that found no room while the device did not run.
+if [[ $1 == netns-* ]]; then
+	pair_start ib_send_bw -F -c UC -s 65536 -D 20
+	wait_for 20 sends_packets
+	device=$(devices_of "${side_pid[0]}")
+	signal_process STOP "$device"
+	sent=$(query 1 counters "rows['udp_sent_bytes']")
+	wait_for 10 holds 1 counters "rows['udp_sent_bytes'] > $sent + 100000000"
+	signal_process CONT "$device"
+	check "what the kernel dropped is counted" \
+		wait_for 10 holds 0 counters "rows['udp_receive_dropped'] > 0"
+	control 0 >"$WORK/shown"
+	check "and shown among the losses" grep -q udp_receive_dropped "$WORK/shown"
+	end_process "$client_pid"
+	end_process "$server_pid"
+fi
+
 # A route, and so anybody's ICMP message, may say that the path carries less than the interface
 # does: rnicd sends as the interface permits. A rule that forbids packets is another matter.
 if [[ $1 == netns-* ]]; then
