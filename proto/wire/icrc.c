@@ -27,6 +27,9 @@
 #define WORDS_PER_BLOCK 32
 #define BLOCKS_MAX	32
 
+/* The don't-fragment bit in what difference_at_identification() returns. */
+#define DIFFERENCE_OF_DF (UINT32_C(0x40) << 16)
+
 /* Identification to the end of the pad: 16 bytes of IPv4, UDP, the packet without its ICRC. */
 #define ID_TO_END_BYTES(length) (16 + RNIC_UDP_HEADER_BYTES + (length)-RNIC_ICRC_BYTES)
 
@@ -165,7 +168,7 @@ static uint32_t polynomial_multiply(uint32_t a, uint32_t b)
 /*
  * The `difference` of two ICRCs before the CRC shifted it by all that follows the IPv4
  * identification. If the packets differ in the identification only, the result is its two bytes:
- * the first in bits 7:0, the second in bits 15:8, zeros above.
+ * the first in bits 7:0, the second in bits 15:8, zeros above. Flags follow in bits 23:16.
  */
 static uint32_t difference_at_identification(uint32_t difference, size_t length)
 {
@@ -191,7 +194,7 @@ enum rnic_icrc_verdict rnic_icrc_check_expecting(const struct rnic_addresses *ad
 		if (!rnic_addresses_are_ipv4(addresses))
 			return RNIC_ICRC_BAD;
 		identification = difference_at_identification(difference, length);
-		if (identification >> 16 != 0)
+		if ((identification & ~DIFFERENCE_OF_DF) >> 16 != 0)
 			return RNIC_ICRC_BAD;
 		verdict = RNIC_ICRC_GOOD_FOR_ID;
 	}

@@ -6,8 +6,11 @@
  * A UDP socket does not show the identification, but the ICRC covers it. The CRC is linear: the
  * difference between the ICRC found and the one computed for some identification is x^(8n) times
  * the 16 bits in which the identifications differ, n being the bytes from that field to the end.
- * The receiver divides the difference by x^(8n): if only these 16 bits remain, the packet is right,
- * with 16 bits of strength.
+ * The receiver divides the difference by x^(8n): if only these 16 bits remain, the packet is right.
+ *
+ * Nor does it show the don't-fragment bit, which A17.3.3 does not mask either. Packets leave here
+ * with that bit set; some FPGA designs leave it clear, and their ICRC is right as sent. So one more
+ * bit may remain, and 15 bits of strength are left.
  */
 #ifndef PROTO_WIRE_ICRC_H
 #define PROTO_WIRE_ICRC_H
@@ -29,7 +32,8 @@ void rnic_icrc_write(uint8_t *out, uint32_t icrc);
 
 enum rnic_icrc_verdict {
 	RNIC_ICRC_GOOD,	       /* all 32 bits agree (IPv6, or the expected identification) */
-	RNIC_ICRC_GOOD_FOR_ID, /* agrees for one IPv4 identification, which is reported */
+	RNIC_ICRC_GOOD_FOR_ID, /* agrees for one IPv4 identification, which is reported, with the
+				  don't-fragment bit set or not */
 	RNIC_ICRC_BAD,
 };
 

@@ -49,6 +49,40 @@ static void test_known_packet(void **state)
 	assert_int_equal(found, 0x4e69);
 }
 
+/*
+ * The same packet with other flags, whose ICRC zlib's CRC-32 gave. A sender may leave "don't
+ * fragment" clear; a fragment and the reserved bit are no RoCEv2.
+ */
+static void test_flags(void **state)
+{
+	static const struct {
+		uint8_t icrc[RNIC_ICRC_BYTES];
+		enum rnic_icrc_verdict verdict;
+		uint16_t identification;
+	} rows[] = {
+		{{0x2a, 0xce, 0x25, 0x25}, RNIC_ICRC_GOOD_FOR_ID, 0x4e69}, /* none */
+		{{0x3c, 0x24, 0x15, 0xd1}, RNIC_ICRC_GOOD_FOR_ID, 0},	   /* none */
+		{{0x7a, 0x17, 0x79, 0x9a}, RNIC_ICRC_BAD, 0xffff},	   /* more fragments */
+		{{0x65, 0xef, 0xd4, 0x27}, RNIC_ICRC_BAD, 0xffff},	   /* the reserved bit */
+	};
+	uint8_t bytes[16] = {0x04, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x2e, 0x80, 0x10};
+	const struct rnic_addresses addresses = {
+		.source = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 2}),
+		.dest = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 3}),
+		.source_port = 51268,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		uint16_t found = 0xffff;
+
+		memcpy(bytes + 12, rows[i].icrc, RNIC_ICRC_BYTES);
+		assert_int_equal(rnic_icrc_check(&addresses, bytes, sizeof(bytes), &found),
+				 rows[i].verdict);
+		assert_int_equal(found, rows[i].identification);
+	}
+}
+
 /* The shortest and longest packets and all between them: every entry of the tables of inverses. */
 static void test_identification_is_found_at_every_length(void **state)
 {
@@ -267,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_packet),
+		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_identification_is_found_at_every_length),
 		cmocka_unit_test(test_every_identification),
 		cmocka_unit_test(test_expected_identification),

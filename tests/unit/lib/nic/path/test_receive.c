@@ -287,6 +287,50 @@ static void test_turn(void **state)
 	bench_destroy(bench);
 }
 
+/*
+ * What adapters send and rnicd does not: Huawei's SEND from a low port with a reserved bit, and
+ * ConnectX' notification with MigReq 0 and a class of its own.
+ */
+static void test_packets_of_adapters(void **state)
+{
+	static const struct {
+		uint16_t source_port;
+		uint8_t traffic_class, reserved;
+		bool is_notification, migrated;
+	} rows[] = {
+		{69, 0x02, 0x10, false, true},	  {64079, 0x02, 0x3f, false, true},
+		{61000, 0, 0x00, false, false},	  {69, 0xc2, 0x40, true, false},
+		{56238, 0x89, 0x7f, true, false}, {0, 0xc2, 0x40, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		struct bench *bench = bench_create();
+		struct datagram *arrival = &bench->arrival;
+		const uint64_t *counters = bench->fixture->engine.counters;
+
+		*arrival = bench_packet(bench, bench->fixture->qp->qpn);
+		if (rows[i].is_notification)
+			arrival->bytes[0] = 0x81;
+		if (rows[i].is_notification)
+			arrival->length = RNIC_BTH_BYTES + 16 + RNIC_ICRC_BYTES;
+		arrival->bytes[1] = (uint8_t)(rows[i].migrated ? 0x40 : 0);
+		arrival->bytes[4] = rows[i].reserved;
+		arrival->addresses.source_port = rows[i].source_port;
+		arrival->addresses.traffic_class = rows[i].traffic_class;
+		rnic_icrc_write(arrival->bytes + arrival->length - RNIC_ICRC_BYTES,
+				rnic_icrc_compute(&arrival->addresses, 0, arrival->bytes,
+						  arrival->length - RNIC_ICRC_BYTES));
+		bench->has_arrival = true;
+		receive_run(&bench->path.receive, bench->fixture->now_ns);
+		assert_int_equal(bench->path.receive.undecodable, 0);
+		assert_int_equal(bench->fixture->completion_count, !rows[i].is_notification);
+		assert_int_equal(counters[COUNTER_CNPS_RECEIVED], rows[i].is_notification);
+		assert_int_equal(bench->fixture->qp->last_error, VERDICT_PASS);
+		bench_destroy(bench);
+	}
+}
+
 /* A packet of `source`, whose last byte of payload is damaged where `is_bad`. */
 static void bench_receive_from(struct bench *bench, uint8_t source, bool is_bad)
 {
@@ -354,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_own_packet),
 		cmocka_unit_test(test_misrouted),
 		cmocka_unit_test(test_none_misrouted),
+		cmocka_unit_test(test_packets_of_adapters),
 		cmocka_unit_test(test_wrong_icrcs_in_a_row),
 		cmocka_unit_test(test_wrong_icrcs_now_and_then),
 		cmocka_unit_test(test_delivered),

@@ -3,6 +3,7 @@
 
 #include "lib/nic/engine/engine.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/syndrome.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
@@ -93,6 +94,29 @@ static void test_only_receives_count(void **state)
 	fixture_destroy(fixture);
 }
 
+/* As ConnectX did for WRITEs, whatever was posted: messages do not wait a millisecond each. */
+static void test_a_peer_that_always_says_none(void **state)
+{
+	struct engine_fixture *fixture = create(0);
+	const uint64_t start_ns = fixture->now_ns;
+	uint32_t psn = 100;
+
+	(void)state;
+	for (uint32_t i = 0; i < 520; i++) {
+		fixture_post_simple(fixture, i < 20 ? RNIC_WR_RDMA_WRITE : RNIC_WR_SEND, i, 8);
+		if (fixture_transmit_all(fixture) == 0) {
+			fixture->now_ns = engine_next_deadline_ns(&fixture->engine);
+			engine_tick(&fixture->engine, fixture->now_ns);
+			assert_int_equal(fixture_transmit_all(fixture), 1);
+		}
+		fixture->now_ns += 20000;
+		fixture_receive_acknowledge(fixture, psn++, CREDITS(0));
+		assert_int_equal(fixture->completion_count, i + 1);
+	}
+	assert_true(fixture->now_ns - start_ns < 520 * 20000 + 4 * RNIC_NS_PER_MS);
+	fixture_destroy(fixture);
+}
+
 /* A QP that waits for a credit waits for nothing when it is in error or reset. */
 static void test_the_wait_ends_with_the_qp(void **state)
 {
@@ -136,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_counters_wrap),
 		cmocka_unit_test(test_rewind_counts_again),
 		cmocka_unit_test(test_only_receives_count),
+		cmocka_unit_test(test_a_peer_that_always_says_none),
 		cmocka_unit_test(test_the_wait_ends_with_the_qp),
 		cmocka_unit_test(test_no_credits_without_a_ring),
 	};
