@@ -103,6 +103,7 @@ static void test_extensions(void **state)
 	fixture_pull(fixture, RNIC_CM_REJ);
 }
 
+/* The request has what that of a ConnectX had: another port than 4791, a vendor and a label. */
 static void test_answered_extensions(void **state)
 {
 	struct cm_fixture *fixture = *state;
@@ -111,12 +112,16 @@ static void test_answered_extensions(void **state)
 	struct cm_accept accept = {.qp = {.qpn = FIXTURE_QPN, .ece_vendor_id = 0x123456}};
 	const struct fixture_event *event;
 	struct cm_connection *connection;
+	struct rnic_qp_attributes attributes;
+	uint32_t mask;
 
-	message.req.vendor_id = 0xfedcba;
+	message.req.vendor_id = 0x0015b3;
+	message.req.primary_flow_label = 0x5ba59;
 	message.attribute_modifier = 3;
+	fixture->peer_udp_port = 64079;
 	fixture_push(fixture, &message);
 	event = fixture_expect_event(fixture, CM_EVENT_CONNECT_REQUEST);
-	assert_int_equal(event->event.peer.ece_vendor_id, 0xfedcba);
+	assert_int_equal(event->event.peer.ece_vendor_id, 0x0015b3);
 	assert_int_equal(event->event.peer.ece_options, 3);
 	connection = event->event.connection;
 	accept.qp.ece_options = 1;
@@ -126,6 +131,8 @@ static void test_answered_extensions(void **state)
 	assert_int_equal(message.rep.vendor_id_middle, 0x34);
 	assert_int_equal(message.rep.vendor_id_low, 0x56);
 	assert_int_equal(message.attribute_modifier, 1);
+	assert_int_equal(cm_qp_attributes(connection, RNIC_QP_STATE_RTR, &attributes, &mask), 0);
+	assert_int_equal(attributes.path.flow_label, 0x5ba59);
 	message = fixture_about(RNIC_CM_REJ, connection->comm_id);
 	fixture_push(fixture, &message);
 	fixture_expect_event(fixture, CM_EVENT_REJECTED);
