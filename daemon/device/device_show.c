@@ -47,6 +47,8 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 	row->peer_qpn = qp->attributes.dest_qpn;
 	row->path_mtu_bytes = qp->path_mtu_bytes;
 	row->peer_gid = qp->attributes.path.dest_gid;
+	row->peer_kind = qp->peer_kind;
+	row->peer_port = qp->peer_port;
 	row->send_posted = qp->send_queue.posted - qp->send_queue.retired +
 			   wqe_fetch_waiting_sends(session_qp);
 	row->recv_posted = qp_has_recv_queue(qp)

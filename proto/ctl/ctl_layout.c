@@ -354,7 +354,7 @@ RNIC_AT(struct rnic_show_client, program, 40);
 RNIC_AT(struct rnic_show_client, srq_count, 56);
 RNIC_AT(struct rnic_show_client, reserved, 60);
 
-RNIC_SIZE(struct rnic_show_qp, 464);
+RNIC_SIZE(struct rnic_show_qp, 472);
 RNIC_AT(struct rnic_show_qp, client_id, 0);
 RNIC_AT(struct rnic_show_qp, qpn, 4);
 RNIC_AT(struct rnic_show_qp, type, 8);
@@ -380,6 +380,8 @@ RNIC_AT(struct rnic_show_qp, duplicates_received, 128);
 RNIC_AT(struct rnic_show_qp, completions, 136);
 RNIC_AT(struct rnic_show_qp, last_error, 144);
 RNIC_AT(struct rnic_show_qp, waiting_for, 304);
+RNIC_AT(struct rnic_show_qp, peer_kind, 464);
+RNIC_AT(struct rnic_show_qp, peer_port, 468);
 
 RNIC_SIZE(struct rnic_show_mr, 40);
 RNIC_AT(struct rnic_show_mr, client_id, 0);

@@ -561,6 +561,8 @@ struct rnic_show_qp {
 	uint64_t completions;
 	char last_error[RNIC_CTL_TEXT_BYTES];  /* a sentence, empty when nothing went wrong */
 	char waiting_for[RNIC_CTL_TEXT_BYTES]; /* what the QP waits for now, empty when idle */
+	uint32_t peer_kind;		       /* enum rnic_peer_kind */
+	uint32_t peer_port;		       /* UDP port of its packets; 0: not known */
 };
 
 struct rnic_show_mr {

@@ -3,6 +3,7 @@
 
 #include "proto/ctl/ctl_cm.h"
 #include "proto/ctl/ctl_message.h"
+#include "proto/wire/peer_kind.h"
 
 #define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
 #define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
@@ -120,6 +121,17 @@ static const struct column client_columns[] = {
 	 NULL},
 };
 
+static const char *peer_kind_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_PEER_KIND_UNKNOWN] = "-",
+		[RNIC_PEER_KIND_RNICD] = "rnicd",
+		[RNIC_PEER_KIND_RXE] = "rxe",
+		[RNIC_PEER_KIND_OTHER] = "other",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
 static const struct column qp_columns[] = {
 	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_qp, client_id), NULL},
 	{"qpn", "QPN", COLUMN_HEX32, MEMBER(rnic_show_qp, qpn), NULL},
@@ -127,6 +139,8 @@ static const struct column qp_columns[] = {
 	{"state", "STATE", COLUMN_NAMED_U32, MEMBER(rnic_show_qp, state), qp_state_name},
 	{"peer_gid", "PEER", COLUMN_GID, MEMBER(rnic_show_qp, peer_gid), NULL},
 	{"peer_qpn", "PEER QPN", COLUMN_HEX32, MEMBER(rnic_show_qp, peer_qpn), NULL},
+	{"peer_kind", "KIND", COLUMN_NAMED_U32, MEMBER(rnic_show_qp, peer_kind), peer_kind_name},
+	{"peer_port", NULL, COLUMN_U32, MEMBER(rnic_show_qp, peer_port), NULL},
 	{"path_mtu", "MTU", COLUMN_U32, MEMBER(rnic_show_qp, path_mtu_bytes), NULL},
 	{"send_psn", "SEND PSN", COLUMN_HEX32, MEMBER(rnic_show_qp, send_psn), NULL},
 	{"unacknowledged_psn", "UNACKED", COLUMN_HEX32, MEMBER(rnic_show_qp, unacknowledged_psn),

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/peer_port.h"
 
 #include "lib/nic/engine/qp_state.h"
+#include "proto/wire/peer_kind.h"
 
 #include <stdio.h>
 
@@ -26,13 +27,16 @@ static bool is_in_place(const struct qp *qp, const struct rnic_packet *packet)
 
 void peer_port_learn(struct qp *qp, const struct rnic_packet *packet)
 {
-	if (qp->peer_port == 0 && qp->type != RNIC_QP_TYPE_UD && is_in_place(qp, packet))
-		qp->peer_port = packet->addresses.source_port;
+	if (qp->peer_port != 0 || qp->type == RNIC_QP_TYPE_UD || !is_in_place(qp, packet))
+		return;
+	qp->peer_port = packet->addresses.source_port;
+	qp->peer_kind = (uint8_t)rnic_peer_kind_of(packet, qp->attributes.dest_qpn, qp->qpn);
 }
 
 void peer_port_forget(struct qp *qp)
 {
 	qp->peer_port = 0;
+	qp->peer_kind = RNIC_PEER_KIND_UNKNOWN;
 }
 
 void peer_port_text(const struct qp *qp, char *text, uint32_t text_bytes)

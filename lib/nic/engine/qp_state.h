@@ -60,6 +60,7 @@ struct qp {
 	uint32_t path_mtu_bytes;
 	uint16_t peer_port;    /* the UDP port of its peer's packets: peer_port.h; 0: not known */
 	uint16_t refused_port; /* of the packet that VERDICT_BAD_PORT is about */
+	uint8_t peer_kind;     /* enum rnic_peer_kind, learned with peer_port */
 	struct peer_window *peer_window; /* from RTR on; UD: NULL */
 
 	struct send_queue send_queue;

@@ -41,6 +41,8 @@ fi
 
 pair_start ib_write_bw -F -c RC -D 600
 wait_for 20 sends_packets
+check "each side says what the other is" test "$(query 0 qps "[r['peer_kind'] for r in rows]")$(
+	query 1 qps "[r['peer_kind'] for r in rows]")" = "['rnicd']['rnicd']"
 signal_process KILL "$server_pid"
 pair_wait 30
 check "a peer that is killed: both fail" \

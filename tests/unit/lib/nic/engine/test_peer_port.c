@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Strangers on the peer's host, who know everything but may not have the peer's UDP port. */
+#include "proto/base/bits.h"
+#include "proto/wire/peer_kind.h"
 #include "proto/wire/syndrome.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
@@ -75,6 +77,37 @@ static void test_a_packet_out_of_place_pins_nothing(void **state)
 	assert_int_equal(fixture->completion_count, 1);
 	assert_int_equal(dropped(fixture), 0);
 	fixture_destroy(fixture);
+}
+
+/* What the first packet in its place tells of the peer. */
+static void test_what_the_peer_is(void **state)
+{
+	static const struct {
+		uint16_t port; /* 0: that of rnicd for these queue pairs */
+		bool migrated;
+		enum rnic_peer_kind expected;
+	} rows[] = {
+		{0, true, RNIC_PEER_KIND_RNICD},     {RNIC_UDP_PORT, true, RNIC_PEER_KIND_RNICD},
+		{64079, true, RNIC_PEER_KIND_OTHER}, {69, true, RNIC_PEER_KIND_OTHER},
+		{51268, false, RNIC_PEER_KIND_RXE},  {69, false, RNIC_PEER_KIND_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+		struct qp *qp = fixture->qp;
+		struct rnic_packet packet = send_from(fixture, rows[i].port, 100);
+
+		if (rows[i].port == 0)
+			packet.addresses.source_port =
+				rnic_lane_send_port(qp->attributes.dest_qpn, qp->qpn);
+		packet.migrated = rows[i].migrated;
+		assert_int_equal(qp->peer_kind, RNIC_PEER_KIND_UNKNOWN);
+		fixture_post_receive(fixture, 1, 0, 8);
+		fixture_receive(fixture, &packet);
+		assert_int_equal(qp->peer_kind, rows[i].expected);
+		fixture_destroy(fixture);
+	}
 }
 
 /* A forged answer neither completes a request nor ends the queue pair. */
@@ -187,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stranger_is_dropped_and_named),
 		cmocka_unit_test(test_a_packet_out_of_place_pins_nothing),
+		cmocka_unit_test(test_what_the_peer_is),
 		cmocka_unit_test(test_answers_come_from_the_port_of_the_first_one),
 		cmocka_unit_test(test_any_port),
 		cmocka_unit_test(test_ports_of_rnicd),
