@@ -99,8 +99,8 @@ fi
 if [[ $1 == netns-* ]] && ! command -v nft >/dev/null; then
 	skip_part "a rule that changes addresses: nft is not installed"
 elif [[ $1 == netns-* ]]; then
-	on 1 nft -f - <<<"table ip nat { chain out { type nat hook postrouting priority 100;
-		udp dport 4791 snat to 10.77.0.55; }; }" || fail "nft adds a rule that changes addresses"
+	check "nft takes a rule that changes addresses" on 1 nft "table ip nat { chain out {
+		type nat hook postrouting priority 100; udp dport 4791 snat to 10.77.0.55; }; }"
 	rnic 1 timeout 10 rping -c -a "${side_address[0]}" -C 1 >"$WORK/client.out" 2>&1 &
 	connector=$!
 	own $connector
