@@ -82,7 +82,7 @@ if [[ $1 == netns-* ]]; then
 	check "rping to an address that nobody has fails" test $? -ne 124
 	blames 1 rping "connection to 10.77.0.99 port 7174" "$unanswered 10.77.0.99"
 
-	pair_start ib_write_bw -F -c RC -D 600 -u 18
+	pair_start ib_write_bw -F -c RC -D 600 -u 17
 	wait_for 20 sends_packets
 	on 0 ip link set veth0 arp off
 	on 1 ip neigh flush dev veth1
