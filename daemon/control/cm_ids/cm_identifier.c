@@ -4,6 +4,7 @@
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/cm_ids/cm_address.h"
+#include "daemon/shared/link/device_facts.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/packet.h"
 
@@ -14,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GROUPS_OF_ID_MAX 64
-#define EVENTS_ASKED_MAX 256 /* one for each group, and many for failed address resolutions */
+#define GROUPS_OF_ID_MAX  64
+#define HOP_LIMIT_DEFAULT 64
+#define EVENTS_ASKED_MAX  256 /* one for each group, and many for failed address resolutions */
 
 /* With so many waiting events a client can begin no operation that makes further events. */
 #define CLIENT_EVENTS_MAX 32768
@@ -53,12 +55,15 @@ struct rnic_path cm_identifier_verbs_path(const struct client_set *set, const st
 
 void cm_identifier_path(const struct client_cm_id *id, struct cm_path *path)
 {
+	const struct device_facts *facts = id->client->set->facts;
+	const uint8_t hop_limit = device_facts_hop_limit(facts, &id->peer.gid);
+
 	*path = (struct cm_path){
 		.source = id->local.gid,
 		.dest = id->peer.gid,
 		.traffic_class = id->traffic_class,
-		.hop_limit = 64,
-		.mtu = id->client->set->facts->port.active_mtu,
+		.hop_limit = hop_limit != 0 ? hop_limit : HOP_LIMIT_DEFAULT,
+		.mtu = facts->port.active_mtu,
 		.packet_lifetime =
 			id->ack_timeout > 0 ? id->ack_timeout - 1 : CM_DEFAULT_PACKET_LIFETIME,
 	};

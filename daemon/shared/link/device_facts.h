@@ -23,4 +23,7 @@ struct device_facts {
 /* Whether the GID table has a usable address at `index`. */
 bool device_facts_has_gid(const struct device_facts *facts, uint32_t index);
 
+/* The hop limit of packets to the host `dest`; 0: unknown. */
+uint8_t device_facts_hop_limit(const struct device_facts *facts, const struct rnic_gid *dest);
+
 #endif

@@ -3,6 +3,9 @@
 # What calls with wrong arguments answer, and that they leave nothing behind: verbs_refusals.sh PORT
 . "$(dirname "$0")/../lib.sh"
 
+# A hop limit that no program asks for by chance.
+[ -z "${RNIC_TEST_ISOLATED:-}" ] || sysctl -q -w net.ipv4.ip_default_ttl=99
+
 topology_start one "$1" 4
 
 mkfifo "$WORK/hold"
