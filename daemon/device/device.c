@@ -125,6 +125,7 @@ static int device_open_sessions(struct device *device, const struct device_confi
 		goto close_sessions;
 	device->sessions.guard = config->guard;
 	device->sessions.is_program = config->is_program;
+	device->sessions.qp_owners = config->qp_owners;
 	device->connections.peers.quotas.deferred_close.is_immediate = config->is_program;
 	device->has_sigbus_guard = !config->is_program;
 	result = device->has_sigbus_guard ? sigbus_guard_watch(&device->sessions) : 0;

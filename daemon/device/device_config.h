@@ -43,6 +43,7 @@ struct device_config {
 	enum rnic_peer_ports peer_ports;
 	const struct rnic_ctl_pkeys_reply *pkeys;
 	struct random_source random; /* of QPNs and keys */
+	_Atomic uint32_t *qp_owners; /* struct rnic_stats_file; NULL: nobody asks */
 };
 
 /*

@@ -19,7 +19,8 @@
 #define RNIC_LANE_FIRST	       0x80 /* the first lane of a device process */
 #define RNIC_LANE_LAST	       0xfe
 #define RNIC_LANE_BITS	       16 /* of a QPN, below the lane */
-#define RNIC_LANE_SEND_SOCKETS 8  /* of a lane at each GID; the destination lane chooses one */
+#define RNIC_LANE_QPNS	       (1u << RNIC_LANE_BITS)
+#define RNIC_LANE_SEND_SOCKETS 8 /* of a lane at each GID; the destination lane chooses one */
 
 /*
  * The UDP port of the first lane's first send socket. The ports of the other sockets

@@ -119,6 +119,10 @@ RNIC_AT(struct rnic_stats_page, counter_count, 48);
 RNIC_AT(struct rnic_stats_page, reserved, 52);
 RNIC_AT(struct rnic_stats_page, counters, 56);
 
+RNIC_SIZE(struct rnic_stats_file, 272440);
+RNIC_AT(struct rnic_stats_file, page, 0);
+RNIC_AT(struct rnic_stats_file, qp_owners, 10296);
+
 _Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_start) <=
 		       RNIC_PROCESS_MESSAGE_BYTES,
 	       "the longest message fits");

@@ -61,8 +61,8 @@ enum rnic_process_start_flag {
 	RNIC_START_CAPTURE = 1 << 1, /* descriptor 2 is the capture */
 };
 
-/* Descriptors: the facts page (sealed, to be read), the statistics page (to be written), the
- * capture or none.
+/* Descriptors: the facts page (sealed, to be read), the file of the statistics page (to be
+ * written), the capture or none.
  */
 struct rnic_process_start {
 	uint32_t lane; /* RNIC_LANE_FIRST to RNIC_LANE_LAST */
@@ -222,6 +222,17 @@ struct rnic_stats_page {
 	_Atomic uint32_t counter_count;
 	uint32_t reserved;
 	struct rnic_stats_counter counters[RNIC_STATS_COUNTERS_MAX];
+};
+
+/*
+ * The whole file of the statistics page. `qp_owners` has the client_id of the client that made the
+ * queue pair, by the QPN's bits below the lane; 0: there is no such queue pair. The device process
+ * stores an owner before the client learns the QPN, so the control plane finds each QPN that a
+ * client may name.
+ */
+struct rnic_stats_file {
+	struct rnic_stats_page page;
+	_Atomic uint32_t qp_owners[RNIC_LANE_QPNS];
 };
 
 /*

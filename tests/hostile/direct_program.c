@@ -26,6 +26,7 @@ int direct_open(struct direct *direct)
 		.flags = RNIC_HELLO_DIRECT,
 		.program = "direct",
 	};
+	struct rnic_ctl_hello_reply answer;
 	struct hostile_reply reply;
 
 	direct->control_fd = hostile_connect(&rnicd);
@@ -35,6 +36,8 @@ int direct_open(struct direct *direct)
 	if (reply.header.status == 0) {
 		assert_int_equal(reply.fd_count, 1);
 		direct->link_fd = reply.fds[0];
+		memcpy(&answer, reply.payload, sizeof(answer));
+		direct->client_id = answer.client_id;
 	}
 	return reply.header.status;
 }

@@ -13,6 +13,7 @@
 struct direct {
 	int control_fd;
 	int link_fd;
+	uint32_t client_id;
 };
 
 /* Says HELLO. Returns the status; `link_fd` is -1 unless the status is 0. */

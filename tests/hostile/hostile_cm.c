@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that lie to the connection manager: about identifiers that they were not told of yet, and
- * about taking what happens. After each the daemon owns nothing of them and serves the next.
+ * Clients that lie to the connection manager: about identifiers that they were not told of yet,
+ * about taking what happens, and about whose queue pairs they connect. After each the daemon owns
+ * nothing of them and serves the next.
  *
  * usage: hostile_cm RNICD
  */
+#include "tests/hostile/direct_program.h"
 #include "tests/hostile/hostile_link.h"
 
 #include "proto/ctl/ctl_cm.h"
 #include "tests/unit/unit_test.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PORT	  7471
 #define WAIT_MS	  20000
 #define ASKED_MAX 1000000
+#define QP_STEPS  5 /* of HOSTILE_STEPS: a queue pair that was not connected yet */
 
 struct cm_client {
 	struct hostile_client base;
@@ -24,14 +32,19 @@ struct cm_client {
 	int channel_fd;
 };
 
-static void open_client(struct cm_client *client)
+static void open_channel(struct cm_client *client)
 {
 	struct hostile_reply reply;
 
-	hostile_client_open(&client->base, &rnicd, 1);
 	hostile_must(client->base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
 	memcpy(&client->channel, reply.payload, sizeof(client->channel));
 	client->channel_fd = reply.fds[0];
+}
+
+static void open_client(struct cm_client *client)
+{
+	hostile_client_open(&client->base, &rnicd, 1);
+	open_channel(client);
 }
 
 static void close_client(struct cm_client *client)
@@ -95,26 +108,58 @@ static struct rnic_handle make_listener(const struct cm_client *client)
 	return id;
 }
 
-static int32_t resolve(const struct cm_client *client, struct rnic_handle id)
+static int32_t resolve_to(const struct cm_client *client, struct rnic_handle id,
+			  const struct rnic_endpoint *destination)
 {
 	const struct rnic_ctl_cm_resolve_address request = {
 		.id = id,
-		.destination = own_address(client),
+		.destination = *destination,
 	};
 
 	return ask(client, RNIC_CTL_CM_RESOLVE_ADDRESS, &request, sizeof(request));
 }
 
-/* An identifier that asks the listener for a connection. */
-static void connect_to_listener(const struct cm_client *client)
+static int32_t resolve(const struct cm_client *client, struct rnic_handle id)
+{
+	const struct rnic_endpoint listener = own_address(client);
+
+	return resolve_to(client, id, &listener);
+}
+
+/* An identifier that knows the way to the listener. */
+static struct rnic_handle make_resolved_to(const struct cm_client *client,
+					   const struct rnic_endpoint *listener)
 {
 	struct rnic_handle id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
 	const struct rnic_ctl_cm_resolve_route route = {.id = id};
-	const struct rnic_ctl_cm_connect connect = {.id = id, .parameters = {.qpn = 17}};
 
-	assert_int_equal(resolve(client, id), 0);
+	assert_int_equal(resolve_to(client, id, listener), 0);
 	assert_int_equal(ask(client, RNIC_CTL_CM_RESOLVE_ROUTE, &route, sizeof(route)), 0);
-	assert_int_equal(ask(client, RNIC_CTL_CM_CONNECT, &connect, sizeof(connect)), 0);
+	return id;
+}
+
+static struct rnic_handle make_resolved(const struct cm_client *client)
+{
+	const struct rnic_endpoint listener = own_address(client);
+
+	return make_resolved_to(client, &listener);
+}
+
+/* Names the queue pair in CM_CONNECT or CM_ACCEPT; returns the daemon's status. */
+static int32_t name_qp(const struct cm_client *client, uint16_t operation, struct rnic_handle id,
+		       uint32_t qpn)
+{
+	const struct rnic_ctl_cm_connect request = {.id = id, .parameters = {.qpn = qpn}};
+
+	return ask(client, operation, &request, sizeof(request));
+}
+
+/* Makes the client's queue pair, and an identifier that asks the listener for a connection. */
+static void connect_to_listener(struct cm_client *client)
+{
+	hostile_client_go_on(&client->base, 1, QP_STEPS);
+	assert_int_equal(
+		name_qp(client, RNIC_CTL_CM_CONNECT, make_resolved(client), client->base.qpn), 0);
 }
 
 /* Waits for an event that no client has taken. */
@@ -284,6 +329,166 @@ static void test_events_move_with_their_identifier(void **state)
 	expect_service();
 }
 
+/* --- whose queue pairs ------------------------------------------------------------------------ */
+
+/* Another program of this user, with a queue pair, until its end. */
+struct program {
+	pid_t pid;
+	uint32_t qpn;
+};
+
+static void program_start(struct program *program)
+{
+	struct hostile_client client;
+	int pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	program->pid = fork();
+	assert_true(program->pid >= 0);
+	if (program->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		hostile_client_open(&client, &rnicd, QP_STEPS);
+		if (write(pipes[1], &client.qpn, sizeof(client.qpn)) != sizeof(client.qpn))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	assert_int_equal(read(pipes[0], &program->qpn, sizeof(program->qpn)), sizeof(uint32_t));
+	close(pipes[0]);
+}
+
+static void program_end(const struct program *program)
+{
+	kill(program->pid, SIGKILL);
+	assert_int_equal(waitpid(program->pid, NULL, 0), program->pid);
+}
+
+/* The identifier of a request that came to the listener. */
+static struct rnic_handle take_request(const struct cm_client *server)
+{
+	uint32_t moves;
+
+	wait_for_event(server);
+	return take_event(server->channel_fd, &moves);
+}
+
+static uint32_t destroyed_qpn(struct cm_client *client)
+{
+	struct rnic_ctl_object request;
+	const uint32_t qpn = client->base.qpn;
+
+	request.handle = client->base.qp;
+	assert_int_equal(hostile_answer(client->base.fd, RNIC_CTL_DESTROY_QP, &request,
+					sizeof(request), NULL, 0),
+			 0);
+	hostile_client_go_on(&client->base, QP_STEPS - 1, QP_STEPS);
+	return qpn;
+}
+
+/* None of these numbers is taken, and afterwards the own one is. */
+static void expect_own_only(const struct cm_client *client, uint16_t operation,
+			    struct rnic_handle id, const uint32_t *others, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(name_qp(client, operation, id, others[i]), -EINVAL);
+	assert_int_equal(name_qp(client, operation, id, client->base.qpn), 0);
+}
+
+/*
+ * A number in a REQ ends the connection that the peer has with its owner, and a number in a REP
+ * draws packets to its owner.
+ */
+static void test_queue_pairs_of_others(void **state)
+{
+	struct cm_client server, client, again;
+	struct program program;
+	struct rnic_handle id;
+
+	(void)state;
+	program_start(&program);
+	open_client(&server);
+	open_client(&client);
+	hostile_client_go_on(&server.base, 1, QP_STEPS);
+	hostile_client_go_on(&client.base, 1, QP_STEPS);
+	make_listener(&server);
+	id = make_resolved(&client);
+	{
+		const uint32_t dead = destroyed_qpn(&client);
+		const uint32_t own = client.base.qpn;
+		const uint32_t others[] = {program.qpn,
+					   0,
+					   1,
+					   dead,
+					   own ^ UINT32_C(1) << 16,
+					   own | UINT32_C(1) << 24,
+					   UINT32_C(0xffffff),
+					   UINT32_MAX};
+
+		expect_own_only(&client, RNIC_CTL_CM_CONNECT, id, others, COUNT_OF(others));
+		expect_own_only(&server, RNIC_CTL_CM_ACCEPT, take_request(&server), others,
+				COUNT_OF(others));
+	}
+	/* A program may open the device twice. */
+	open_client(&again);
+	assert_int_equal(
+		name_qp(&again, RNIC_CTL_CM_CONNECT, make_resolved(&again), client.base.qpn), 0);
+	close_client(&again);
+	close_client(&client);
+	close_client(&server);
+	program_end(&program);
+	expect_service();
+}
+
+static void test_queue_pairs_of_other_users(void **state)
+{
+	struct hostile_client owner;
+	struct cm_client client;
+
+	(void)state;
+	hostile_skip_unless_root();
+	hostile_client_open(&owner, &rnicd, QP_STEPS);
+	hostile_client_adopt(&client.base, hostile_connect_as_nobody(&rnicd), QP_STEPS);
+	open_channel(&client);
+	expect_own_only(&client, RNIC_CTL_CM_CONNECT, make_resolved(&client), &owner.qpn, 1);
+	close_client(&client);
+	hostile_client_close(&owner);
+	expect_service();
+}
+
+#ifdef RNIC_WITH_DIRECT
+/* A program with the device inside says itself which queue pairs it has, but only of its lane. */
+static void test_queue_pairs_of_a_direct_program(void **state)
+{
+	struct cm_client owner, client = {.base.fd = -1};
+	struct rnic_endpoint listener;
+	struct lane_program program;
+	struct rnic_stats_file *file;
+	struct rnic_handle id;
+
+	(void)state;
+	open_client(&owner);
+	hostile_client_go_on(&owner.base, 1, QP_STEPS);
+	listener = own_address(&owner);
+	lane_program_open(&program);
+	client.base.control_fd = program.direct.control_fd;
+	client.base.qpn = program.lane << RNIC_LANE_BITS | owner.base.qpn % RNIC_LANE_QPNS;
+	open_channel(&client);
+	id = make_resolved_to(&client, &listener);
+	assert_int_equal(name_qp(&client, RNIC_CTL_CM_CONNECT, id, client.base.qpn), -EINVAL);
+	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, program.stats_fd, 0);
+	assert_ptr_not_equal(file, MAP_FAILED);
+	for (uint32_t i = 0; i < RNIC_LANE_QPNS; i++)
+		file->qp_owners[i] = program.direct.client_id;
+	expect_own_only(&client, RNIC_CTL_CM_CONNECT, id, &owner.base.qpn, 1);
+	munmap(file, sizeof(*file));
+	close(client.channel_fd);
+	lane_program_close(&program);
+	close_client(&owner);
+	expect_service();
+}
+#endif
+
 #define SOCKET_EVENTS_MAX 64
 
 /*
@@ -391,6 +596,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_events_are_bounded),
 		cmocka_unit_test(test_events_of_a_client_are_bounded),
 		cmocka_unit_test(test_events_move_with_their_identifier),
+		cmocka_unit_test(test_queue_pairs_of_others),
+		cmocka_unit_test(test_queue_pairs_of_other_users),
+#ifdef RNIC_WITH_DIRECT
+		cmocka_unit_test(test_queue_pairs_of_a_direct_program),
+#endif
 		cmocka_unit_test(test_claims_of_taken_events),
 		cmocka_unit_test(test_the_port_of_an_ended_listener_is_free),
 		cmocka_unit_test(test_joining_a_group_of_another_family),

@@ -7,10 +7,36 @@
 #include "daemon/control/cm_ids/cm_attributes.h"
 #include "daemon/control/cm_ids/cm_identifier.h"
 #include "daemon/control/cm_ids/ctl_cm_common.h"
+#include "daemon/control/supervisor/device_child.h"
 #include "proto/mad/cm_message.h"
 
 #include <errno.h>
 #include <string.h>
+
+/*
+ * Whether the client may have messages sent that name this queue pair. A peer takes a known number
+ * in a REQ as a sign that the old connection is over, and ends it (IBTA 1.4, 12.9.8.3.1); in a
+ * REP, as where to send. A program may open the device more than once, so a queue pair of another
+ * client of the same process counts as the client's own.
+ */
+static bool ctl_cm_has_qp(const struct client *client, uint32_t qpn)
+{
+	const uint32_t client_id = client->peer.client_id;
+	const uint32_t owner_id =
+		client->device != NULL ? device_child_qp_owner(client->device, qpn) : 0;
+	const struct client *owner;
+
+	if (owner_id == 0 || owner_id == client_id)
+		return owner_id != 0;
+	owner = client_find(client->set, owner_id);
+	return owner != NULL && owner->device == client->device &&
+	       owner->peer.uid == client->peer.uid && owner->peer.pid == client->peer.pid;
+}
+
+static int ctl_cm_refuse_qp(struct ctl_call *call, uint32_t qpn)
+{
+	return ctl_refuse(call, -EINVAL, "this program has no queue pair 0x%06x", (unsigned)qpn);
+}
 
 /* Converts the client's parameters for the connection manager, and chooses the missing ones. */
 static struct cm_qp_parameters ctl_cm_connect_parameters_of(struct client_cm_id *id,
@@ -43,6 +69,9 @@ int ctl_cm_connect(struct ctl_call *call)
 
 	if (id == NULL)
 		return result;
+	/* A SIDR_REQ names no queue pair. */
+	if (id->qp_type != RNIC_QP_TYPE_UD && !ctl_cm_has_qp(call->client, request->parameters.qpn))
+		return ctl_cm_refuse_qp(call, request->parameters.qpn);
 	connect = (struct cm_connect){
 		.port_space = id->port_space,
 		.qp_type = id->qp_type,
@@ -84,6 +113,8 @@ int ctl_cm_accept(struct ctl_call *call)
 
 	if (id == NULL)
 		return result;
+	if (!ctl_cm_has_qp(call->client, request->parameters.qpn))
+		return ctl_cm_refuse_qp(call, request->parameters.qpn);
 	accept = (struct cm_accept){
 		.qp = ctl_cm_connect_parameters_of(id, &request->parameters),
 		.ends_by_call = request->ends_by_call != 0,

@@ -68,7 +68,7 @@ static int child_open_pages(struct device_child *process, char *reason)
 
 	if (result == 0)
 		result = shared_page_open(&process->stats_page, "rnic-statistics",
-					  sizeof(struct rnic_stats_page), SHARED_PAGE_OF_DEVICE);
+					  sizeof(struct rnic_stats_file), SHARED_PAGE_OF_DEVICE);
 	if (result != 0) {
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process: %s",
 			 strerror(-result));
@@ -563,4 +563,13 @@ uint64_t device_child_next_deadline_ns(const struct device_child *process)
 	if (child_wants_a_look(process) && look_ns < deadline_ns)
 		deadline_ns = look_ns;
 	return deadline_ns;
+}
+
+uint32_t device_child_qp_owner(const struct device_child *process, uint32_t qpn)
+{
+	const struct rnic_stats_file *file = process->stats_page.address;
+
+	if (process->state != DEVICE_CHILD_SERVING || qpn >> RNIC_LANE_BITS != process->lane)
+		return 0;
+	return atomic_load_explicit(&file->qp_owners[qpn % RNIC_LANE_QPNS], memory_order_acquire);
 }

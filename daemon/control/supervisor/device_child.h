@@ -172,6 +172,12 @@ void device_child_happen(struct device_child *process, enum device_child_event e
 /* Looks whether the process has ended, or the deadline of its state has passed. */
 void device_child_check(struct device_child *process);
 
+/*
+ * The client_id of the client that has the queue pair, as the process says, which can say so of the
+ * QPNs of its lane alone. 0: the process has no such queue pair.
+ */
+uint32_t device_child_qp_owner(const struct device_child *process, uint32_t qpn);
+
 /* The time at which device_child_check() has something to do; UINT64_MAX: never. */
 uint64_t device_child_next_deadline_ns(const struct device_child *process);
 

@@ -17,13 +17,14 @@ int stats_writer_open(struct stats_writer *writer, int fd)
 	memset(writer, 0, sizeof(*writer));
 	if (fstat(fd, &status) != 0)
 		return -errno;
-	if (status.st_size < (off_t)sizeof(struct rnic_stats_page))
+	if (status.st_size < (off_t)sizeof(struct rnic_stats_file))
 		return -EINVAL;
-	address = mmap(NULL, sizeof(struct rnic_stats_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+	address = mmap(NULL, sizeof(struct rnic_stats_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		       0);
 	if (address == MAP_FAILED)
 		return -errno;
-	writer->stats = address;
+	writer->file = address;
+	writer->stats = &writer->file->page;
 	writer->stats->magic = RNIC_STATS_MAGIC;
 	writer->stats->bytes = sizeof(struct rnic_stats_page);
 	writer->has_change = true;
@@ -32,7 +33,8 @@ int stats_writer_open(struct stats_writer *writer, int fd)
 
 void stats_writer_close(struct stats_writer *writer)
 {
-	munmap(writer->stats, sizeof(*writer->stats));
+	munmap(writer->file, sizeof(*writer->file));
+	writer->file = NULL;
 	writer->stats = NULL;
 }
 

@@ -22,6 +22,7 @@
 struct device;
 
 struct stats_writer {
+	struct rnic_stats_file *file;
 	struct rnic_stats_page *stats; /* shared with the control plane, and never read */
 	uint32_t counter_count;
 	uint64_t refreshed_ns;
@@ -34,6 +35,12 @@ struct stats_writer {
  */
 int stats_writer_open(struct stats_writer *writer, int fd);
 void stats_writer_close(struct stats_writer *writer);
+
+/* The owners of queue pairs in the file, which the caller writes until the writer is closed. */
+static inline _Atomic uint32_t *stats_writer_qp_owners(const struct stats_writer *writer)
+{
+	return writer->file->qp_owners;
+}
 
 /* Notes that more than counters may have changed. */
 static inline void stats_writer_note_change(struct stats_writer *writer)

@@ -203,6 +203,7 @@ static int qp_open(struct ctl_call *call, const struct rnic_ctl_create_qp *reque
 	}
 	if (qp->queue_region != NULL)
 		qp->queue_region->references++;
+	session_note_owner(session, qp->qp->qpn, session->client_id);
 	return 0;
 
 destroy_qp:

@@ -5,6 +5,7 @@
 #include "daemon/device/session/session_set.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "lib/nic/engine/verbs/srq.h"
+#include "proto/base/lane.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -29,6 +30,15 @@ void session_join_target(struct session_qp *qp, struct session_xrcd *xrcd,
 	xrcd->references++;
 }
 
+void session_note_owner(const struct session *session, uint32_t qpn, uint32_t client_id)
+{
+	_Atomic uint32_t *owners = session->set->qp_owners;
+
+	if (owners != NULL)
+		atomic_store_explicit(&owners[qpn % RNIC_LANE_QPNS], client_id,
+				      memory_order_release);
+}
+
 /* Ends the QP. A target ends only with the last of its handles. */
 static void session_release_qp(struct session_qp *qp)
 {
@@ -38,6 +48,7 @@ static void session_release_qp(struct session_qp *qp)
 		if (!list_is_empty(&qp->target->handles))
 			return;
 	}
+	session_note_owner(qp->session, qp->qp->qpn, 0);
 	qp_destroy(qp->qp);
 	free(qp->target);
 }

@@ -87,6 +87,12 @@ void session_free_mw(struct session *session, struct session_mw *mw);
 void session_free_channel(struct session *session, struct session_channel *channel);
 void session_free_cq(struct session *session, struct session_cq *cq);
 void session_free_qp(struct session *session, struct session_qp *qp);
+/*
+ * Tells the control plane which client has the queue pair, of those of this lane; 0: none. A client
+ * must not learn the QPN before.
+ */
+void session_note_owner(const struct session *session, uint32_t qpn, uint32_t client_id);
+
 void session_free_queue_region(struct session *session, struct session_queue_region *queue_region);
 void session_free_ah(struct session *session, struct session_ah *ah);
 void session_free_srq(struct session *session, struct session_srq *srq);

@@ -27,7 +27,8 @@ struct session_set {
 	const struct rnic_guard *guard;	   /* where the client is this process; else NULL */
 	struct list sessions;		   /* struct session.node */
 	struct scheduler scheduler;
-	struct list domains; /* struct shared_domain.node */
+	struct list domains;	     /* struct shared_domain.node */
+	_Atomic uint32_t *qp_owners; /* struct rnic_stats_file; NULL: nobody asks */
 	uint32_t session_count;
 	uint32_t flush_budget; /* receive WQEs that this turn may still flush; 0 outside reviews */
 	int epoll_fd;

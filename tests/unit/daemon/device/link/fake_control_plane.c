@@ -48,7 +48,7 @@ void fake_launch(struct fake_control_plane *control)
 	control->link_fd = fds[0];
 	control->facts_page =
 		fake_make_page("facts", sizeof(struct rnic_facts_page), &control->facts_fd);
-	control->stats = fake_make_page("statistics page", sizeof(struct rnic_stats_page),
+	control->stats = fake_make_page("statistics page", sizeof(struct rnic_stats_file),
 					&control->stats_fd);
 	control->start = (struct rnic_process_start){
 		.lane = FAKE_LANE,

@@ -54,7 +54,7 @@ static int set_up(void **state)
 	const int fd = memfd_create("statistics", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, sizeof(struct rnic_stats_page)), 0);
+	assert_int_equal(ftruncate(fd, sizeof(struct rnic_stats_file)), 0);
 	assert_int_equal(stats_writer_open(&writer, fd), 0);
 	close(fd);
 	packets = 0;
