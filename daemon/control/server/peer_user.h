@@ -3,7 +3,8 @@
  * As which user the control plane takes the process at the other end of a connection. The kernel
  * says the user; but root in a container is uid 0 as well, unless the container has a user
  * namespace. A process of uid 0 that lacks rights which the daemon had at its start is not the root
- * that may see and have everything: it is PEER_USER_CONTAINED, a user like any other. So a device
+ * that may see and have everything, nor is one that has them in another user namespace only: it is
+ * PEER_USER_CONTAINED, a user like any other. So a device
  * process of that number serves it, which has no rights on the host and no programs of the host's
  * root.
  */
@@ -19,7 +20,7 @@
 /*
  * The rights that tell root from root in a container, of those that this process has: call
  * peer_user_rights() once, before the process gives them up. A process without any of them cannot
- * tell, and takes every uid 0 for root.
+ * tell, and takes every uid 0 for root; one without CAP_SYS_PTRACE cannot tell namespaces apart.
  */
 uint64_t peer_user_rights(void);
 

@@ -61,6 +61,21 @@ int capabilities_keep(uint64_t used, uint64_t inherited)
 	return capabilities_set(&sets);
 }
 
+int capabilities_use(uint64_t set, bool is_in_force)
+{
+	struct capability_sets sets = {.header.version = _LINUX_CAPABILITY_VERSION_3};
+
+	if (syscall(SYS_capget, &sets.header, sets.words) != 0)
+		return -errno;
+	for (unsigned i = 0; i < RNIC_COUNT_OF(sets.words); i++) {
+		struct __user_cap_data_struct *word = &sets.words[i];
+		const uint32_t bits = word->permitted & (uint32_t)(set >> 32 * i);
+
+		word->effective = is_in_force ? word->effective | bits : word->effective & ~bits;
+	}
+	return capabilities_set(&sets);
+}
+
 int capabilities_of(pid_t pid, uint64_t *permitted)
 {
 	struct capability_sets sets = {

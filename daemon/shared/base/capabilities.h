@@ -10,6 +10,7 @@
 #ifndef DAEMON_SHARED_BASE_CAPABILITIES_H
 #define DAEMON_SHARED_BASE_CAPABILITIES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,6 +23,12 @@
  * executes. 0, also when the process has had fewer; a negative errno where the kernel refuses.
  */
 int capabilities_keep(uint64_t used, uint64_t inherited);
+
+/*
+ * Puts capabilities that the calling thread has in force, or out of force; they stay at hand. 0,
+ * also for those that it does not have; a negative errno where the kernel refuses.
+ */
+int capabilities_use(uint64_t set, bool is_in_force);
 
 /* Stores the capabilities that a process has, in force or not. Negative errno: there is none. */
 int capabilities_of(pid_t pid, uint64_t *permitted);

@@ -6,17 +6,42 @@
 #include "tests/unit/unit_test.h"
 
 #include <linux/capability.h>
+#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Linux 6.5; headers of older C libraries lack the constant. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 #define STRANGER 31001
 
 /* What the processes of a container have of old: Docker's default. */
 #define CONTAINER_RIGHTS UINT64_C(0xa80425fb)
+
+int __real_getsockopt(int fd, int level, int option, void *value, socklen_t *bytes);
+int __wrap_getsockopt(int fd, int level, int option, void *value, socklen_t *bytes);
+
+static bool says_it_has_ended;
+
+/* Linux 6.5 to 6.15 refuses to make a descriptor of a process that was reaped. */
+int __wrap_getsockopt(int fd, int level, int option, void *value, socklen_t *bytes)
+{
+	if (says_it_has_ended && option == SO_PEERPIDFD) {
+		errno = ESRCH;
+		return -1;
+	}
+	return __real_getsockopt(fd, level, option, value, bytes);
+}
 
 static int listener = -1;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -85,6 +110,12 @@ static int become_contained(void)
 	return capabilities_keep(CONTAINER_RIGHTS, 0);
 }
 
+/* All capabilities, but in a namespace that the process made itself. */
+static int become_root_of_a_namespace(void)
+{
+	return become_contained() == 0 ? unshare(CLONE_NEWUSER) : -1;
+}
+
 static int become_stranger(void)
 {
 	return setuid(STRANGER);
@@ -113,6 +144,50 @@ static void test_root_in_a_container(void **state)
 	assert_int_equal(user_of(become_contained, 0), 0);
 }
 
+static void test_root_of_a_namespace(void **state)
+{
+	const pid_t pid = fork();
+	int status;
+
+	(void)state;
+	require_rights();
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status != 0) {
+		print_message("skipped: this kernel makes no user namespaces\n");
+		skip();
+	}
+	assert_int_equal(user_of(become_root_of_a_namespace, rights), PEER_USER_CONTAINED);
+}
+
+/* What the daemon itself keeps is enough to know root. */
+static void test_judge_without_capabilities(void **state)
+{
+	pid_t peer, judge;
+	int fd, status;
+
+	(void)state;
+	require_rights();
+	peer = start_peer(NULL, &fd);
+	judge = fork();
+	assert_true(judge >= 0);
+	if (judge == 0) {
+		uid_t uid = 1;
+		pid_t found;
+
+		if (capabilities_keep(0, CAPABILITIES_BIT(CAP_SYS_PTRACE)) != 0 ||
+		    peer_user_of(fd, rights, &found, &uid) != 0 || uid != 0)
+			_exit(1);
+		_exit(capabilities_keep(0, 0) != 0 || peer_user_of(fd, rights, &found, &uid) != 0 ||
+		      uid != PEER_USER_CONTAINED);
+	}
+	assert_int_equal(waitpid(judge, &status, 0), judge);
+	assert_int_equal(status, 0);
+	close(fd);
+	end_peer(peer);
+}
+
 static void test_other_users(void **state)
 {
 	(void)state;
@@ -136,13 +211,61 @@ static void test_who_has_gone_is_nobody(void **state)
 	close(fd);
 }
 
+/* A process with that number. -1 where the kernel gives nobody a choice. */
+static pid_t start_with_number(pid_t number)
+{
+	struct clone_args arguments = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&number,
+		.set_tid_size = 1,
+	};
+	const pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void test_root_with_the_number_of_one_who_has_gone(void **state)
+{
+	pid_t found, pid, next;
+	uid_t uid;
+	int fd;
+
+	(void)state;
+	require_rights();
+	pid = start_peer(become_contained, &fd);
+	end_peer(pid);
+	next = start_with_number(pid);
+	if (next != pid) {
+		close(fd);
+		print_message("skipped: this kernel lets nobody choose a PID\n");
+		skip();
+	}
+	assert_int_equal(peer_user_of(fd, rights, &found, &uid), 0);
+	assert_int_equal(uid, PEER_USER_CONTAINED);
+	/* A kernel that says so by an error is not asked for the number again. */
+	says_it_has_ended = true;
+	assert_int_equal(peer_user_of(fd, rights, &found, &uid), 0);
+	says_it_has_ended = false;
+	assert_int_equal(uid, PEER_USER_CONTAINED);
+	close(fd);
+	end_peer(next);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_own_user),
 		cmocka_unit_test(test_root_in_a_container),
+		cmocka_unit_test(test_root_of_a_namespace),
+		cmocka_unit_test(test_judge_without_capabilities),
 		cmocka_unit_test(test_other_users),
 		cmocka_unit_test(test_who_has_gone_is_nobody),
+		cmocka_unit_test(test_root_with_the_number_of_one_who_has_gone),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

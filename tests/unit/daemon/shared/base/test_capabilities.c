@@ -58,6 +58,20 @@ static void test_keeps_what_is_named(void **state)
 	assert_true_in_child(keeps_what_is_named);
 }
 
+static bool uses_what_is_at_hand(void)
+{
+	return keeps_what_is_named() && capabilities_use(INHERITED, true) == 0 &&
+	       own_set("CapEff") == own_set("CapPrm") && capabilities_use(INHERITED, false) == 0 &&
+	       (own_set("CapEff") & INHERITED) == 0 && capabilities_use(UINT64_MAX, true) == 0 &&
+	       own_set("CapEff") == own_set("CapPrm");
+}
+
+static void test_uses_what_is_at_hand(void **state)
+{
+	(void)state;
+	assert_true_in_child(uses_what_is_at_hand);
+}
+
 static bool keeps_fewer_the_second_time(void)
 {
 	return keeps_what_is_named() && capabilities_keep(INHERITED, 0) == 0 &&
@@ -93,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keeps_what_is_named),
+		cmocka_unit_test(test_uses_what_is_at_hand),
 		cmocka_unit_test(test_nothing_comes_back),
 		cmocka_unit_test(test_an_ordinary_user_has_none),
 	};
