@@ -8,6 +8,7 @@
 #include "daemon/control/server/client_teardown.h"
 #include "daemon/control/server/control_counters.h"
 #include "daemon/control/server/ctl_dispatch.h"
+#include "daemon/control/server/socket_directory.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/shared/base/capabilities.h"
 #include "proto/base/bits.h"
@@ -347,6 +348,8 @@ int control_plane_open(struct control_plane *control, const struct control_confi
 	memset(control, 0, sizeof(*control));
 	reason[0] = '\0';
 	result = control_choose_socket(config, room, &path, reason);
+	if (result == 0 && config->capture != NULL && geteuid() == 0)
+		result = socket_directory_check_file(config->capture, reason, CONTROL_REASON_BYTES);
 	if (result == 0)
 		result = control_open_network(control, config, reason);
 	if (result != 0)

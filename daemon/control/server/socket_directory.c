@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define DIRECTORY_LINKS_MAX 40 /* as the kernel follows */
-#define DIRECTORY_ADVICE    "root's socket is not safe there; give --socket another directory"
+#define DIRECTORY_ADVICE    "root's files are not safe there; choose another directory"
 
 /* A walk from "/" to the directory, name by name. */
 struct directory_walk {
@@ -184,6 +185,17 @@ static int directory_check(const char *directory, mode_t safe_bits, char *reason
 int socket_directory_check(const char *directory, char *reason, size_t reason_bytes)
 {
 	return directory_check(directory, 0, reason, reason_bytes);
+}
+
+int socket_directory_check_file(const char *path, char *reason, size_t reason_bytes)
+{
+	char directory[PATH_MAX];
+
+	if (snprintf(directory, sizeof(directory), "%s", path) >= (int)sizeof(directory)) {
+		snprintf(reason, reason_bytes, "the path %.80s... is too long", path);
+		return -ENAMETOOLONG;
+	}
+	return socket_directory_check_way(dirname(directory), reason, reason_bytes);
 }
 
 int socket_directory_check_way(const char *directory, char *reason, size_t reason_bytes)

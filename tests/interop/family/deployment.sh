@@ -100,7 +100,19 @@ for place in strange strange/inner open; do
 		timeout 10 "$BIN/rnic-run" --socket "$WORK/$place/rnicd.sock" \
 		--address "$address" true
 done
-check "nothing of root's is left there" test -z "$(find "$WORK/strange" "$WORK/open" -type s)"
+for place in strange strange/inner open; do
+	check "$place, a capture" says "not safe there" \
+		timeout 10 "$BIN/rnicd" --socket "$WORK/safe.sock" --address "$address" \
+		--capture "$WORK/$place/packets.pcapng"
+done
+echo whole >"$WORK/victim"
+ln -s "$WORK/victim" "$WORK/link"
+check "a capture follows no link" says "symbolic link" \
+	timeout 10 "$BIN/rnicd" --socket "$WORK/safe.sock" --address "$address" \
+	--capture "$WORK/link"
+check "nor is the other file cut" grep -qx whole "$WORK/victim"
+check "nothing of root's is left there" \
+	test -z "$(find "$WORK/strange" "$WORK/open" -type s -o -type f)"
 
 echo "# sudo rnic-run serves root alone"
 socket=$WORK/alone.sock

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/port/conditions/capture.h"
 
+#include "lib/nic/port/conditions/capture_file.h"
 #include "lib/nic/port/conditions/pcapng.h"
 #include "lib/nic/port/port_text.h"
 #include "proto/base/bits.h"
@@ -191,18 +192,6 @@ static struct capture *capture_allocate(uint64_t now_ns)
 	return capture;
 }
 
-/* Without waiting for the reader of a pipe. */
-static int file_open(const char *path, int flags, char text[PORT_TEXT_BYTES])
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return port_text_error(text, -errno, "cannot write a capture to %s: %s", path,
-				       strerror(errno));
-	fcntl(fd, F_SETFL, O_NONBLOCK | flags);
-	return fd;
-}
-
 int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
 		 char text[PORT_TEXT_BYTES])
 {
@@ -211,7 +200,7 @@ int capture_open(struct capture **out, const char *path, const char *interface, 
 
 	if (capture == NULL)
 		return port_text_error(text, -ENOMEM, "no memory for a capture");
-	fd = file_open(path, 0, text);
+	fd = capture_file_open(path, 0, text);
 	if (fd < 0) {
 		free(capture);
 		return fd;
@@ -230,7 +219,7 @@ int capture_create_file(int *fd, const char *path, const char *interface,
 
 	if (file == NULL)
 		return port_text_error(text, -ENOMEM, "no memory for a capture");
-	*fd = file_open(path, O_APPEND, text);
+	*fd = capture_file_open(path, O_APPEND, text);
 	if (*fd < 0) {
 		result = *fd;
 		goto free_file;

@@ -22,7 +22,7 @@ struct capture;
 /*
  * Creates or empties the file `path`. The file shows `interface` as its name; `now_ns` is the
  * present time of the clock of the port's calls. Errors, with a sentence in `text`: those of
- * open(2), -ENOMEM.
+ * capture_file_open(), -ENOMEM.
  */
 int capture_open(struct capture **out, const char *path, const char *interface, uint64_t now_ns,
 		 char text[PORT_TEXT_BYTES]);
@@ -30,7 +30,7 @@ int capture_open(struct capture **out, const char *path, const char *interface, 
 /*
  * Creates or empties the file `path` for several captures, writes what a file begins with, and
  * stores a descriptor to give to them, which the caller closes. Errors, with a sentence in `text`:
- * those of open(2) and write(2), -ENOMEM.
+ * those of capture_file_open() and write(2), -ENOMEM.
  */
 int capture_create_file(int *fd, const char *path, const char *interface,
 			char text[PORT_TEXT_BYTES]);

@@ -83,7 +83,7 @@ static void test_directories_for_others(void **state)
 
 static void test_a_way_through_a_directory_for_others(void **state)
 {
-	char reason[512];
+	char reason[512], file[PATH_MAX];
 
 	(void)state;
 	assert_int_equal(chmod(own, 0775), 0);
@@ -92,6 +92,11 @@ static void test_a_way_through_a_directory_for_others(void **state)
 	assert_int_equal(chmod(own, 01777), 0);
 	assert_int_equal(check(inner), 0);
 	assert_int_equal(socket_directory_check_way(own, reason, sizeof(reason)), 0);
+	snprintf(file, sizeof(file), "%.64s/own/file", top);
+	assert_int_equal(socket_directory_check_file(file, reason, sizeof(reason)), 0);
+	assert_int_equal(chmod(own, 0777), 0);
+	assert_int_equal(socket_directory_check_file(file, reason, sizeof(reason)), -EPERM);
+	assert_int_equal(chmod(own, 01777), 0);
 	assert_int_equal(check(own), -EPERM);
 }
 

@@ -259,6 +259,101 @@ static void test_shared_pipe(void **state)
 	unlink(path);
 }
 
+#define STRANGER 31001
+
+/* A place at which somebody was first: a directory with the file "victim" of this user. */
+struct place {
+	char directory[64], victim[96], path[96];
+};
+
+static void place_make(struct place *place)
+{
+	int fd;
+
+	snprintf(place->directory, sizeof(place->directory), "/tmp/rnic-capture-XXXXXX");
+	assert_non_null(mkdtemp(place->directory));
+	snprintf(place->victim, sizeof(place->victim), "%s/victim", place->directory);
+	snprintf(place->path, sizeof(place->path), "%s/capture", place->directory);
+	fd = open(place->victim, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "whole", 5), 5);
+	close(fd);
+}
+
+static void place_remove(const struct place *place)
+{
+	unlink(place->path);
+	unlink(place->victim);
+	assert_int_equal(rmdir(place->directory), 0);
+}
+
+/* The capture is refused, and the victim's file is whole. */
+static void place_expect_refusal(const struct place *place, int error, const char *reason)
+{
+	char text[PORT_TEXT_BYTES];
+	struct stat status;
+	int fd;
+
+	assert_int_equal(capture_create_file(&fd, place->path, "rnic7", text), error);
+	assert_non_null(strstr(text, reason));
+	assert_non_null(strstr(text, place->path));
+	assert_int_equal(stat(place->victim, &status), 0);
+	assert_int_equal(status.st_size, 5);
+	unlink(place->path);
+}
+
+static void test_somebody_was_first(void **state)
+{
+	struct place place;
+	struct stat status;
+
+	(void)state;
+	place_make(&place);
+	assert_int_equal(symlink(place.victim, place.path), 0);
+	place_expect_refusal(&place, -ELOOP, "symbolic link");
+	assert_int_equal(symlink("nowhere", place.path), 0);
+	place_expect_refusal(&place, -ELOOP, "symbolic link");
+	assert_int_equal(link(place.victim, place.path), 0);
+	place_expect_refusal(&place, -EPERM, "second name");
+	if (geteuid() == 0) {
+		for (unsigned is_pipe = 0; is_pipe < 2; is_pipe++) {
+			const mode_t type = is_pipe ? S_IFIFO : S_IFREG;
+
+			assert_int_equal(mknod(place.path, type | 0666, 0), 0);
+			assert_int_equal(chown(place.path, STRANGER, STRANGER), 0);
+			assert_int_equal(stat(place.path, &status), 0);
+			place_expect_refusal(&place, -EPERM, "user 31001");
+		}
+	}
+	place_remove(&place);
+}
+
+/* An own file is emptied, and an open file may be named by its descriptor. */
+static void test_own_files(void **state)
+{
+	char text[PORT_TEXT_BYTES], name[32];
+	struct place place;
+	struct stat status;
+	int fd, own;
+
+	(void)state;
+	place_make(&place);
+	assert_int_equal(rename(place.victim, place.path), 0);
+	assert_int_equal(truncate(place.path, 100000), 0);
+	assert_int_equal(capture_create_file(&fd, place.path, "rnic7", text), 0);
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_true(status.st_size > 0 && status.st_size < 100000);
+	close(fd);
+	unlink(place.path);
+	own = open(place.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	snprintf(name, sizeof(name), "/dev/fd/%d", own);
+	assert_int_equal(capture_create_file(&fd, name, "rnic7", text), 0);
+	assert_int_equal(fstat(own, &status), 0);
+	assert_true(status.st_size > 0);
+	close(fd);
+	close(own);
+	place_remove(&place);
+}
+
 static void test_no_such_directory(void **state)
 {
 	char text[PORT_TEXT_BYTES];
@@ -277,7 +372,8 @@ int main(void)
 		cmocka_unit_test(test_ipv4),	    cmocka_unit_test(test_ipv6),
 		cmocka_unit_test(test_flush),	    cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_shared_pipe), cmocka_unit_test(test_no_such_directory),
-		cmocka_unit_test(test_shared_file),
+		cmocka_unit_test(test_shared_file), cmocka_unit_test(test_somebody_was_first),
+		cmocka_unit_test(test_own_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
