@@ -157,7 +157,8 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 	seconds = throttled_users_note(&set->throttled_users, uid, set->now_ns);
 	if (seconds == 0)
 		return;
-	log_from_client("all clients of user %u were disconnected, and the user gets no connection "
+	log_from_client(uid,
+			"all clients of user %u were disconnected, and the user gets no connection "
 			"for %u s: a call on a socket of theirs took %u ms, as if the socket had "
 			"very many watches",
 			(unsigned)uid, (unsigned)seconds, (unsigned)(cpu_ns / RNIC_NS_PER_MS));

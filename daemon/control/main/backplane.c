@@ -92,7 +92,8 @@ static void backplane_give_lane_back(void *context, uint8_t lane)
 	struct backplane *backplane = context;
 
 	if (!lane_groups_give_back(&backplane->lanes, lane))
-		log_from_client("lane 0x%02x stays with its user: a socket was shut down or "
+		log_from_client(LOG_NO_USER,
+				"lane 0x%02x stays with its user: a socket was shut down or "
 				"connected, which a device process never does",
 				lane);
 	backplane_end_loans(backplane);

@@ -11,6 +11,7 @@
 #include "daemon/control/server/socket_directory.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/shared/base/capabilities.h"
+#include "daemon/shared/base/log.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
 
@@ -438,6 +439,7 @@ bool control_plane_retire(struct control_plane *control)
 void control_plane_report(struct control_plane *control, uint64_t now_ns)
 {
 	backplane_report(&control->backplane);
+	log_follow(now_ns);
 	/* Device processes count without a word to the control plane. */
 	if (device_set_process_count(&control->backplane.devices) > 0)
 		device_view_note(&control->view, now_ns);
@@ -453,6 +455,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 		device_network_next_deadline_ns(&control->network),
 		control->server.retry_ns,
 		control->view.due_ns,
+		log_next_deadline_ns(),
 	};
 
 	return rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));

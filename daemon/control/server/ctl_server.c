@@ -113,7 +113,7 @@ static void ctl_server_refuse(struct ctl_server *server, int fd, const char *rea
 	uid_t uid;
 
 	if (peer_user_of(fd, server->rights, &pid, &uid) == 0) {
-		log_from_client("a connection (pid %d, user %u) was turned away: %s", (int)pid,
+		log_from_client(uid, "a connection (pid %d, user %u) was turned away: %s", (int)pid,
 				(unsigned)uid, reason);
 		ctl_server_shut_down(server, fd, uid);
 	}

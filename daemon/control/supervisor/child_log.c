@@ -61,7 +61,7 @@ static void child_log_end_line(struct child_log *log)
 	if (strncmp(text, name, sizeof(name) - 1) == 0)
 		text += sizeof(name) - 1;
 	if (*text != '\0')
-		log_from_client("user %u: %s", (unsigned)log->uid, text);
+		log_from_client(log->uid, "user %u: %s", (unsigned)log->uid, text);
 }
 
 static void child_log_take(struct child_log *log, const char *bytes, size_t count)

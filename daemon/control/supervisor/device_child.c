@@ -396,7 +396,7 @@ __attribute__((format(printf, 2, 3))) static void child_log_end(struct device_ch
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	log_from_client("the device process of user %u (pid %d) %s", process->uid,
+	log_from_client(process->uid, "the device process of user %u (pid %d) %s", process->uid,
 			(int)process->pid, text);
 }
 

@@ -77,7 +77,8 @@ static int link_send_gid(struct device_child *process, uint32_t index, const str
 		if (result != 0 && link_is_short(result))
 			return -EAGAIN;
 		if (result != 0) {
-			log_from_client("the device process of user %u does without an address: %s",
+			log_from_client(process->uid,
+					"the device process of user %u does without an address: %s",
 					process->uid, text);
 			return 0;
 		}

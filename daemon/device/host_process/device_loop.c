@@ -3,6 +3,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/device/link/device_process.h"
+#include "daemon/shared/base/log.h"
 #include "daemon/shared/loop/loop.h"
 #include "proto/base/time_units.h"
 
@@ -135,6 +136,7 @@ static void device_loop_tell(void *context, uint64_t now_ns)
 
 	device_loop_note_clients(loop);
 	device_report(loop->device);
+	log_follow(now_ns);
 	link_client_tick(&loop->process->link, now_ns);
 	stats_writer_refresh_if_due(&loop->process->stats, loop->device, now_ns);
 }
@@ -146,8 +148,10 @@ static uint64_t device_loop_deadline_ns(void *context, uint64_t now_ns)
 	struct device_loop *loop = context;
 	const uint64_t own_ns = device_next_deadline_ns(loop->device);
 	const uint64_t link_ns = link_client_next_deadline_ns(&loop->process->link, now_ns);
+	const uint64_t log_ns = log_next_deadline_ns();
+	const uint64_t earlier_ns = own_ns < link_ns ? own_ns : link_ns;
 
-	return own_ns < link_ns ? own_ns : link_ns;
+	return earlier_ns < log_ns ? earlier_ns : log_ns;
 }
 
 /* Not where a client has rung meanwhile. */

@@ -216,7 +216,7 @@ static void link_client_add_client(struct link_client *link)
 	result = client.connection_fd < 0 ? -EMFILE : device_add_client(link->device, &client);
 	if (result == 0)
 		return;
-	log_from_client("a client was turned away: %s", strerror(-result));
+	log_from_client(message->uid, "a client was turned away: %s", strerror(-result));
 	link_client_gone(link, client.client_id);
 }
 

@@ -11,14 +11,24 @@
 
 #define LOG_LINE_BYTES		    512
 #define LOG_CLIENT_LINES_PER_SECOND 20
+#define LOG_USERS_MAX		    128 /* that have a limit of their own */
 #define LOG_SECOND_NS		    UINT64_C(1000000000)
+
+/* The lines about one user in a second. */
+struct log_user {
+	uid_t uid;
+	uint32_t lines;
+	uint64_t left_out;
+};
 
 /* The process has one standard error, hence one state of this kind. */
 static struct {
 	enum log_level level;
 	uint64_t second_began_ns;
-	uint32_t lines_this_second;
-	uint64_t suppressed;
+	struct log_user users[LOG_USERS_MAX]; /* who had lines in this second */
+	struct log_user others;		      /* all those beyond */
+	uint32_t user_count;		      /* 0: no second has begun */
+	bool has_left_out;
 } log_state = {.level = LOG_LEVEL_INFO};
 
 static const char *const log_level_names[] = {
@@ -84,25 +94,83 @@ LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 
-void log_from_client(const char *format, ...)
+/* --- lines that clients cause ----------------------------------------------------------------- */
+
+static void log_begin_second(uint64_t now_ns)
 {
-	uint64_t now_ns = clock_now_ns();
+	log_state.second_began_ns = now_ns;
+	/* Root always has a place. */
+	log_state.users[0] = (struct log_user){.uid = 0};
+	log_state.user_count = 1;
+	log_state.others = (struct log_user){.uid = LOG_NO_USER};
+	log_state.has_left_out = false;
+}
+
+static void log_tell_left_out(const struct log_user *user, const char *whose)
+{
+	if (user->left_out != 0)
+		log_warning("%llu more lines about %s were left out",
+			    (unsigned long long)user->left_out, whose);
+}
+
+static void log_end_second(uint64_t now_ns)
+{
+	char whose[32];
+
+	for (uint32_t i = 0; i < log_state.user_count; i++) {
+		const struct log_user *user = &log_state.users[i];
+
+		if (user->uid == LOG_NO_USER)
+			snprintf(whose, sizeof(whose), "the network");
+		else
+			snprintf(whose, sizeof(whose), "user %u", (unsigned)user->uid);
+		log_tell_left_out(user, whose);
+	}
+	log_tell_left_out(&log_state.others, "other users");
+	log_begin_second(now_ns);
+}
+
+static struct log_user *log_find_user(uid_t uid)
+{
+	struct log_user *user;
+
+	for (uint32_t i = 0; i < log_state.user_count; i++)
+		if (log_state.users[i].uid == uid)
+			return &log_state.users[i];
+	if (log_state.user_count == LOG_USERS_MAX)
+		return &log_state.others;
+	user = &log_state.users[log_state.user_count++];
+	*user = (struct log_user){.uid = uid};
+	return user;
+}
+
+void log_from_client(uid_t uid, const char *format, ...)
+{
+	const uint64_t now_ns = clock_now_ns();
+	struct log_user *user;
 	va_list arguments;
 
-	if (now_ns - log_state.second_began_ns >= LOG_SECOND_NS) {
-		if (log_state.suppressed != 0)
-			log_warning("%llu more lines about clients were left out",
-				    (unsigned long long)log_state.suppressed);
-		log_state.second_began_ns = now_ns;
-		log_state.lines_this_second = 0;
-		log_state.suppressed = 0;
-	}
-	if (log_state.lines_this_second >= LOG_CLIENT_LINES_PER_SECOND) {
-		log_state.suppressed++;
+	if (log_state.user_count == 0 || now_ns - log_state.second_began_ns >= LOG_SECOND_NS)
+		log_end_second(now_ns);
+	user = log_find_user(uid);
+	if (user->lines >= LOG_CLIENT_LINES_PER_SECOND) {
+		user->left_out++;
+		log_state.has_left_out = true;
 		return;
 	}
-	log_state.lines_this_second++;
+	user->lines++;
 	va_start(arguments, format);
 	log_line(LOG_LEVEL_WARNING, format, arguments);
 	va_end(arguments);
+}
+
+uint64_t log_next_deadline_ns(void)
+{
+	return log_state.has_left_out ? log_state.second_began_ns + LOG_SECOND_NS : UINT64_MAX;
+}
+
+void log_follow(uint64_t now_ns)
+{
+	if (now_ns >= log_next_deadline_ns())
+		log_end_second(now_ns);
 }

@@ -91,7 +91,7 @@ void served_peer_break(struct served_peer *peer, const char *format, ...)
 	va_end(arguments);
 	if (peer->set->server.role->names_users)
 		snprintf(user, sizeof(user), ", user %u", (unsigned)peer->uid);
-	log_from_client("client %u (%s, pid %d%s) was disconnected: %s", peer->client_id,
+	log_from_client(peer->uid, "client %u (%s, pid %d%s) was disconnected: %s", peer->client_id,
 			peer->program[0] != '\0' ? peer->program : "unnamed", (int)peer->pid, user,
 			reason);
 }
@@ -101,9 +101,9 @@ void served_peer_note_late(struct request_connection *connection, uint64_t waite
 	const struct served_peer *peer =
 		RNIC_CONTAINER_OF(connection, struct served_peer, requests);
 
-	log_from_client("client %u (%s, pid %d) waited %.1f s for an answer: %s", peer->client_id,
-			peer->program[0] != '\0' ? peer->program : "unnamed", (int)peer->pid,
-			(double)waited_ns / RNIC_NS_PER_SECOND,
+	log_from_client(peer->uid, "client %u (%s, pid %d) waited %.1f s for an answer: %s",
+			peer->client_id, peer->program[0] != '\0' ? peer->program : "unnamed",
+			(int)peer->pid, (double)waited_ns / RNIC_NS_PER_SECOND,
 			was_busy ? "this process answered others first"
 				 : "this process did not run; it was stopped, or threads that "
 				   "compute or poll had the processors");
