@@ -489,6 +489,55 @@ static void test_queue_pairs_of_a_direct_program(void **state)
 }
 #endif
 
+/* --- connections without a client ------------------------------------------------------------- */
+
+/* The connections that an administrator is shown, with and without a client. */
+static unsigned count_shown(int admin_fd)
+{
+	const struct rnic_ctl_show request = {.kind = RNIC_SHOW_CM};
+	struct rnic_ctl_show_reply answer;
+	struct hostile_reply reply;
+
+	hostile_must(admin_fd, RNIC_CTL_SHOW, &request, sizeof(request), &reply);
+	memcpy(&answer, reply.payload, sizeof(answer));
+	return answer.row_count;
+}
+
+static int administrator_of(int fd)
+{
+	const struct rnic_ctl_hello hello = {
+		.version_min = RNIC_CTL_VERSION_MIN,
+		.version_max = RNIC_CTL_VERSION_MAX,
+		.flags = RNIC_HELLO_ADMIN,
+	};
+	struct hostile_reply reply;
+
+	hostile_must(fd, RNIC_CTL_HELLO, &hello, sizeof(hello), &reply);
+	return fd;
+}
+
+/* What a client leaves behind has addresses and ports, which concern its user alone. */
+static void test_connections_left_behind(void **state)
+{
+	struct cm_client server, peer;
+	struct rnic_handle spare;
+	int own_fd, other_fd;
+
+	(void)state;
+	hostile_skip_unless_root();
+	own_fd = administrator_of(hostile_connect(&rnicd));
+	other_fd = administrator_of(hostile_connect_as_nobody(&rnicd));
+	listener_with_request(&server, &peer, &spare);
+	close_client(&peer);
+	close_client(&server);
+	hostile_expect_owned(&rnicd, 0, 0);
+	assert_true(count_shown(own_fd) > 0);
+	assert_int_equal(count_shown(other_fd), 0);
+	close(own_fd);
+	close(other_fd);
+	expect_service();
+}
+
 #define SOCKET_EVENTS_MAX 64
 
 /*
@@ -601,6 +650,7 @@ int main(int argc, char **argv)
 #ifdef RNIC_WITH_DIRECT
 		cmocka_unit_test(test_queue_pairs_of_a_direct_program),
 #endif
+		cmocka_unit_test(test_connections_left_behind),
 		cmocka_unit_test(test_claims_of_taken_events),
 		cmocka_unit_test(test_the_port_of_an_ended_listener_is_free),
 		cmocka_unit_test(test_joining_a_group_of_another_family),

@@ -50,28 +50,63 @@ static struct trouble *trouble_log_find(struct trouble_log *trouble_log,
 	return NULL;
 }
 
-/*
- * Returns the place of a new trouble of `pid`, which becomes the latest. The new trouble replaces
- * the oldest one: the oldest of all, or the oldest of this program when the program has half of the
- * list. So a program does not hide the troubles of others, which may be the cause.
- */
-static struct trouble *trouble_log_make_place(struct trouble_log *trouble_log, pid_t pid)
+/* Whether both are of one user. What concerns the device is of the network, not of a user. */
+static bool trouble_log_is_users(const struct trouble *one, const struct trouble *other)
 {
-	uint32_t own_count = 0, own_oldest = 0;
+	return one->is_of_all == other->is_of_all && (one->is_of_all || one->uid == other->uid);
+}
 
-	if (trouble_log->count >= TROUBLE_LOG_MAX) {
-		for (uint32_t n = 0; n < TROUBLE_LOG_MAX; n++) {
-			if (trouble_log_at(trouble_log, n)->pid != pid)
-				continue;
-			own_count++;
-			own_oldest = n;
-		}
+static bool trouble_log_is_programs(const struct trouble *one, const struct trouble *other)
+{
+	return trouble_log_is_users(one, other) && one->pid == other->pid;
+}
+
+typedef bool trouble_relation(const struct trouble *one, const struct trouble *other);
+
+/* How many entries, with the new trouble, are related to `one`. */
+static uint32_t trouble_log_share(struct trouble_log *trouble_log, const struct trouble *new,
+				  const struct trouble *one, trouble_relation *is_related)
+{
+	uint32_t share = is_related(new, one);
+
+	for (uint32_t n = 0; n < TROUBLE_LOG_MAX; n++)
+		share += is_related(trouble_log_at(trouble_log, n), one);
+	return share;
+}
+
+/*
+ * Returns which entry of a full list gives way: the oldest of the program that has most, of the
+ * programs of the user who has most. So neither a user nor a program hides the troubles of others,
+ * which may be the cause.
+ */
+static uint32_t trouble_log_find_place(struct trouble_log *trouble_log, const struct trouble *new)
+{
+	uint32_t found = 0;
+	uint64_t most = 0;
+
+	for (uint32_t n = 0; n < TROUBLE_LOG_MAX; n++) {
+		const struct trouble *old = trouble_log_at(trouble_log, n);
+		const uint64_t share =
+			(uint64_t)trouble_log_share(trouble_log, new, old, trouble_log_is_users)
+				<< 32 |
+			trouble_log_share(trouble_log, new, old, trouble_log_is_programs);
+
+		if (share < most)
+			continue;
+		most = share;
+		found = n;
 	}
-	if (own_count >= TROUBLE_LOG_MAX / 2) {
-		trouble_log_move_to_front(trouble_log, own_oldest);
-		return trouble_log_at(trouble_log, 0);
-	}
-	return &trouble_log->entries[trouble_log->count++ % TROUBLE_LOG_MAX];
+	return found;
+}
+
+/* Returns the place of a new trouble, which becomes the latest. */
+static struct trouble *trouble_log_make_place(struct trouble_log *trouble_log,
+					      const struct trouble *new)
+{
+	if (trouble_log->count < TROUBLE_LOG_MAX)
+		return &trouble_log->entries[trouble_log->count++];
+	trouble_log_move_to_front(trouble_log, trouble_log_find_place(trouble_log, new));
+	return trouble_log_at(trouble_log, 0);
 }
 
 /*
@@ -85,7 +120,7 @@ void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *tro
 	uint64_t logged_ns = is_logged ? noted->logged_ns : trouble->at_ns;
 
 	if (noted == NULL)
-		noted = trouble_log_make_place(trouble_log, trouble->pid);
+		noted = trouble_log_make_place(trouble_log, trouble);
 	*noted = *trouble;
 	noted->logged_ns = logged_ns;
 	if (is_logged)

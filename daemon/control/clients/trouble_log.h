@@ -5,8 +5,8 @@
  * line of the log. The last ones are kept for rnicctl, because the program concerned has often
  * ended.
  *
- * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one, or
- * the oldest one of the same program when that program has half of the list.
+ * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one of
+ * the program that has most of them, of the user who has most of them.
  */
 #ifndef DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
 #define DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
@@ -34,7 +34,7 @@ struct trouble {
 
 struct trouble_log {
 	struct trouble entries[TROUBLE_LOG_MAX];
-	uint32_t count;					     /* ever noted */
+	uint32_t count;					     /* in `entries` */
 	uint64_t undelivered_ns[TROUBLE_LOG_DELIVERIES_MAX]; /* times of the last of them */
 	uint32_t undelivered_count;			     /* ever noted */
 };

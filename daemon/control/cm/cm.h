@@ -338,6 +338,12 @@ int cm_disconnect(struct cm_connection *connection, uint64_t now_ns);
  */
 void cm_destroy(struct cm_connection *connection, uint64_t now_ns);
 
+/*
+ * Notes whose the connection is, for listings after its holder has gone: CM_OWNER_NONE until then.
+ * NULL is allowed.
+ */
+void cm_note_owner(struct cm_connection *connection, uint32_t user);
+
 /* A random first PSN for the peer (cm_qp_parameters.psn): a stranger cannot guess it. */
 uint32_t cm_choose_psn(struct cm *cm);
 
@@ -369,6 +375,8 @@ enum cm_phase {
 /* In a cm_sink callback the phase may still be the phase before the event. */
 enum cm_phase cm_connection_phase(const struct cm_connection *connection);
 
+#define CM_OWNER_NONE UINT32_MAX
+
 struct cm_connection_info {
 	struct cm_address local;
 	struct cm_address peer;
@@ -382,6 +390,7 @@ struct cm_connection_info {
 	uint32_t peer_qpn;
 	uint32_t comm_id;
 	uint32_t peer_comm_id;
+	uint32_t owner;	   /* of cm_note_owner() */
 	const char *state; /* "req-sent", for display */
 };
 

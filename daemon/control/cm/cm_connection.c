@@ -90,6 +90,7 @@ int connection_create(struct cm *cm, struct cm_connection **out)
 		return result;
 	}
 	connection->cm = cm;
+	connection->owner = CM_OWNER_NONE;
 	connection->state = STATE_ENDED;
 	connection->comm_id =
 		key << TAG_BITS | (uint32_t)random_source_below(&cm->config.random, 1u << TAG_BITS);
@@ -372,6 +373,12 @@ void cm_set_user(struct cm_connection *connection, void *user)
 	connection->user = user;
 }
 
+void cm_note_owner(struct cm_connection *connection, uint32_t user)
+{
+	if (connection != NULL)
+		connection->owner = user;
+}
+
 const struct cm_connection *cm_next_connection(const struct cm *cm,
 					       const struct cm_connection *connection)
 {
@@ -439,6 +446,7 @@ void cm_describe(const struct cm_connection *connection, struct cm_connection_in
 		.peer_qpn = connection->peer.qpn,
 		.comm_id = connection->comm_id,
 		.peer_comm_id = connection->peer_comm_id,
+		.owner = connection->owner,
 		.state = connection_state_text((enum connection_state)connection->state),
 	};
 }

@@ -91,6 +91,7 @@ struct cm_connection {
 	struct timer timer;
 	struct cm_binding *binding; /* its backlog counts this connection; NULL: no backlog does */
 	void *user;
+	uint32_t owner; /* cm_note_owner() */
 	uint8_t state;
 	uint8_t qp_type;
 	bool is_active;

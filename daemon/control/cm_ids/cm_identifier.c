@@ -326,6 +326,7 @@ void cm_identifier_free(struct client_cm_id *id)
 	if (set->neighbours != NULL)
 		neighbour_queries_cancel(set->neighbours, &id->query);
 	cm_unbind(set->cm, id->binding);
+	cm_note_owner(id->connection, client->peer.uid);
 	cm_destroy(id->connection, set->now_ns);
 	if (id->request != NULL)
 		forget_event(id->request);

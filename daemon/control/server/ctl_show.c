@@ -93,6 +93,15 @@ static void show_cm_id(struct show_walk *walk, struct client *client, struct cli
 }
 
 /*
+ * Returns whether the viewer may see the owner's objects. Keys and packet numbers are enough to
+ * forge a packet, so only the owner, root and the daemon's user see them.
+ */
+static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
+{
+	return walk->viewer == owner || walk->viewer == 0 || walk->viewer == geteuid();
+}
+
+/*
  * Shows connections without a client: the peer is still being told of the end, or the connection is
  * in timewait.
  */
@@ -106,7 +115,9 @@ static void show_abandoned(struct show_walk *walk)
 		struct rnic_show_cm *row;
 
 		cm_describe(connection, &info);
-		row = info.is_abandoned ? show_rows_add(&walk->rows) : NULL;
+		row = info.is_abandoned && show_is_permitted(walk, info.owner)
+			      ? show_rows_add(&walk->rows)
+			      : NULL;
 		if (row == NULL)
 			continue;
 		/* No client's: the bit that client_object_number() leaves. */
@@ -121,15 +132,6 @@ static void show_abandoned(struct show_walk *walk)
 		snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
 		cm_waiting_for(connection, row->waiting_for, sizeof(row->waiting_for));
 	}
-}
-
-/*
- * Returns whether the viewer may see the owner's objects. Keys and packet numbers are enough to
- * forge a packet, so only the owner, root and the daemon's user see them.
- */
-static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
-{
-	return walk->viewer == owner || walk->viewer == 0 || walk->viewer == geteuid();
 }
 
 static void show_troubles(struct show_walk *walk)

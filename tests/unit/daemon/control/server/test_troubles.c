@@ -400,6 +400,30 @@ static void test_many_of_one_program(void **state)
 		assert_int_equal(nth(of_many + i)->pid, 3 - i);
 }
 
+/* Nor do the many programs of one user, nor those of two users. */
+static void test_many_of_users(void **state)
+{
+	uint32_t found = 0;
+
+	(void)state;
+	fixture.client.peer.uid = 1002;
+	for (uint32_t i = 0; i < 3; i++) {
+		fixture.client.peer.pid = (pid_t)i;
+		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
+	}
+	for (uint32_t i = 0; i < 1000; i++) {
+		fixture.client.peer.uid = 1000 + i % 2;
+		fixture.client.peer.pid = (pid_t)(100 + i % 7);
+		fixture.qp.qpn = i;
+		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
+		qp_trouble_note(&fixture.family.device.sessions, &fixture.qp);
+	}
+	for (uint32_t i = 0; nth(i) != NULL; i++)
+		found += nth(i)->uid == 1002;
+	assert_int_equal(found, 3);
+	assert_int_equal(nth(TROUBLE_LOG_MAX - 1)->uid, 1002);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +442,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_the_oldest_gives_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_of_one_program, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_of_users, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
