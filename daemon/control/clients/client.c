@@ -64,6 +64,7 @@ struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, u
 	handle_table_init(&client->cm_channels, LIMIT_SESSION_CHANNELS);
 	handle_table_init(&client->cm_ids, LIMIT_SESSION_CM_IDS);
 	client->peer.client_id = client_draw_id(set);
+	list_add_tail(&set->by_id[client->peer.client_id % CLIENT_SET_BUCKETS], &client->id_node);
 	return client;
 
 remove_number:
@@ -105,6 +106,7 @@ void client_cut(struct served_peer *peer)
 	struct client *client = client_of_peer(peer);
 
 	served_set_cut(peer);
+	client_end_listing(client);
 	device_set_forget_viewer(client->set->devices, peer->client_id);
 	if (client->device == NULL)
 		return;
@@ -119,6 +121,7 @@ void client_destroy(struct served_peer *peer)
 	struct client *client = client_of_peer(peer);
 
 	handle_table_remove(&client->set->numbers, client->number);
+	list_remove(&client->id_node);
 	served_set_remove(peer);
 	user_quota_leave(peer->account.user);
 	free(client);
@@ -200,8 +203,8 @@ struct client *client_find(const struct client_set *set, uint32_t client_id)
 {
 	struct list *node;
 
-	list_for_each (node, &set->peers.all) {
-		struct client *client = list_entry(node, struct client, peer.node);
+	list_for_each (node, &set->by_id[client_id % CLIENT_SET_BUCKETS]) {
+		struct client *client = list_entry(node, struct client, id_node);
 
 		if (client->peer.client_id == client_id)
 			return client;
@@ -238,4 +241,29 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	const uint64_t wait_ns = served_peer_deadline_ns(&set->greeting);
 
 	return say_ns < wait_ns ? say_ns : wait_ns;
+}
+
+bool client_begin_listing(struct client *client)
+{
+	struct user_quota *user = client->peer.account.user;
+
+	if (user->lister != 0 && user->lister != client->peer.client_id)
+		return false;
+	user->lister = client->peer.client_id;
+	return true;
+}
+
+void client_end_listing(struct client *client)
+{
+	struct user_quota *user = client->peer.account.user;
+	struct request_connection *next;
+
+	if (user->lister == client->peer.client_id)
+		user->lister = 0;
+	/* Also when another one has ended before it could begin. */
+	if (user->lister != 0 || list_is_empty(&user->listings))
+		return;
+	next = list_first_entry(&user->listings, struct request_connection, resume_node);
+	list_remove(&next->resume_node);
+	request_server_add_resume(next->server, next);
 }

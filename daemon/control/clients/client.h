@@ -32,6 +32,7 @@ struct client {
 	struct served_peer peer;
 	struct client_set *set;
 	struct rnic_handle number;   /* in client_set.numbers */
+	struct list id_node;	     /* of client_set.by_id */
 	struct device_child *device; /* that serves the client, or is to; NULL: none, or not yet */
 	bool has_greeted;	     /* HELLO was accepted */
 	struct show_patience patience; /* with the device process that SHOW lists */
@@ -100,6 +101,14 @@ void client_expect_hello(struct client *client, struct list *list);
 
 /* Returns the earlier of the deadlines of both lists. */
 uint64_t client_next_hello_ns(const struct client_set *set);
+
+/*
+ * Whether the client's SHOW may ask device processes, each of which answers one question at a time:
+ * one SHOW of a user does so, and the user's others wait for one another. client_end_listing() ends
+ * the permission, if the client has it, and lets the next one go on.
+ */
+bool client_begin_listing(struct client *client);
+void client_end_listing(struct client *client);
 
 /* Notes a failure for the client, which rnicctl shows. */
 void client_note_trouble(struct client *client, const char *subject, const char *reason);

@@ -28,6 +28,8 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 	user_quotas_init(&set->users, &set->peers.quotas);
 	handle_table_init(&set->numbers, LIMIT_SESSIONS);
 	list_init(&set->greeting);
+	for (uint32_t i = 0; i < CLIENT_SET_BUCKETS; i++)
+		list_init(&set->by_id[i]);
 	return served_set_init(&set->peers, config->role, client_set_limits,
 			       config->own_descriptors);
 }

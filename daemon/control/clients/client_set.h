@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define CLIENT_SET_GONE_MAX 64
+#define CLIENT_SET_BUCKETS  1024 /* a power of two: a quarter of LIMIT_SESSIONS */
 
 struct cm;
 struct device_set;
@@ -52,6 +53,7 @@ struct client_set {
 	struct list greeting; /* struct served_peer.silent_node, of clients whose HELLO waits for a
 				 device process */
 	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
+	struct list by_id[CLIENT_SET_BUCKETS]; /* struct client.id_node, by the client_id */
 	uint32_t next_client_id;
 	bool has_wrapped;	  /* all numbers of clients have been drawn once */
 	uint64_t now_ns;	  /* time of the turn under way */

@@ -402,6 +402,13 @@ void cm_waiting_for(const struct cm_connection *connection, char *text, uint32_t
 /* Writes the meaning of a CM_EVENT_REJECTED status, as a sentence with the number. */
 void cm_reject_text(int reason, bool is_datagram, char *text, uint32_t text_bytes);
 
+/*
+ * Walk the connections by slots, so that a listing goes on where it was: the number of slots, which
+ * grows, and the connection in one; NULL: there is none, or no such slot.
+ */
+uint32_t cm_slot_count(const struct cm *cm);
+const struct cm_connection *cm_slot_connection(const struct cm *cm, uint32_t slot);
+
 /* Walk the connections and the bindings, oldest first: NULL begins the walk, NULL is the end. */
 const struct cm_connection *cm_next_connection(const struct cm *cm,
 					       const struct cm_connection *connection);

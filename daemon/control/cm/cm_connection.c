@@ -379,6 +379,16 @@ void cm_note_owner(struct cm_connection *connection, uint32_t user)
 		connection->owner = user;
 }
 
+uint32_t cm_slot_count(const struct cm *cm)
+{
+	return cm->by_comm_id.slot_count;
+}
+
+const struct cm_connection *cm_slot_connection(const struct cm *cm, uint32_t slot)
+{
+	return slot < cm_slot_count(cm) ? key_table_slot(&cm->by_comm_id, slot) : NULL;
+}
+
 const struct cm_connection *cm_next_connection(const struct cm *cm,
 					       const struct cm_connection *connection)
 {

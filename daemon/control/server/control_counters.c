@@ -13,7 +13,7 @@ static bool control_counters_read(const struct client_set *set, uint32_t kind, u
 				  struct view_counter *counter)
 {
 	const struct stats_total *total =
-		stats_totals_at(device_set_totals(set->devices), kind, index);
+		stats_totals_at(&set->devices->common.totals, kind, index);
 
 	if (total == NULL)
 		return false;
@@ -27,7 +27,7 @@ static bool control_counters_read_hw(const struct client_set *set, uint32_t inde
 				     struct view_counter *counter, uint32_t *left)
 {
 	const uint32_t device_count =
-		stats_totals_count(device_set_totals(set->devices), RNIC_STATS_DEVICE);
+		stats_totals_count(&set->devices->common.totals, RNIC_STATS_DEVICE);
 
 	if (control_counters_read(set, RNIC_STATS_DEVICE, index, counter))
 		return true;
@@ -45,6 +45,8 @@ bool control_counters_show(const struct client_set *set, uint32_t index,
 	struct view_counter found;
 	uint32_t fault_index;
 
+	if (index == 0)
+		device_set_totals(set->devices);
 	memset(counter, 0, sizeof(*counter));
 	if (!control_counters_read_hw(set, index, &found, &fault_index) &&
 	    !control_counters_read(set, RNIC_STATS_FAULT, fault_index, &found))
@@ -60,6 +62,8 @@ bool control_counters_view(const void *context, enum view_counter_folder folder,
 	const struct client_set *set = context;
 	uint32_t left;
 
+	if (index == 0)
+		device_set_totals(set->devices);
 	if (folder == VIEW_HW_COUNTERS)
 		return control_counters_read_hw(set, index, counter, &left);
 	return control_counters_read(set, RNIC_STATS_PORT, index, counter);

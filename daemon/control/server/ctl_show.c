@@ -8,6 +8,7 @@
 #include "daemon/control/server/troubles.h"
 #include "daemon/control/supervisor/device_rows.h"
 #include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/quota/client_limits.h"
 #include "daemon/shared/reports/show_rows.h"
 #include "daemon/shared/served_peer/ctl_call.h"
 #include "proto/base/bits.h"
@@ -105,33 +106,27 @@ static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
  * Shows connections without a client: the peer is still being told of the end, or the connection is
  * in timewait.
  */
-static void show_abandoned(struct show_walk *walk)
+static void show_abandoned(struct show_walk *walk, const struct cm_connection *connection)
 {
-	const struct cm *cm = walk->set->cm;
-	const struct cm_connection *connection = NULL;
+	struct cm_connection_info info;
+	struct rnic_show_cm *row;
 
-	while ((connection = cm_next_connection(cm, connection)) != NULL) {
-		struct cm_connection_info info;
-		struct rnic_show_cm *row;
-
-		cm_describe(connection, &info);
-		row = info.is_abandoned && show_is_permitted(walk, info.owner)
-			      ? show_rows_add(&walk->rows)
-			      : NULL;
-		if (row == NULL)
-			continue;
-		/* No client's: the bit that client_object_number() leaves. */
-		row->number = UINT32_C(1) << 31 | info.comm_id >> 1;
-		row->port_space = info.port_space;
-		row->qp_type = info.qp_type;
-		row->local = info.local.gid;
-		row->local_port = info.local.port;
-		row->peer = info.peer.gid;
-		row->peer_port = info.peer.port;
-		snprintf(row->state, sizeof(row->state), "abandoned");
-		snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
-		cm_waiting_for(connection, row->waiting_for, sizeof(row->waiting_for));
-	}
+	cm_describe(connection, &info);
+	row = info.is_abandoned && show_is_permitted(walk, info.owner) ? show_rows_add(&walk->rows)
+								       : NULL;
+	if (row == NULL)
+		return;
+	/* No client's: the bit that client_object_number() leaves. */
+	row->number = UINT32_C(1) << 31 | info.comm_id >> 1;
+	row->port_space = info.port_space;
+	row->qp_type = info.qp_type;
+	row->local = info.local.gid;
+	row->local_port = info.local.port;
+	row->peer = info.peer.gid;
+	row->peer_port = info.peer.port;
+	snprintf(row->state, sizeof(row->state), "abandoned");
+	snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
+	cm_waiting_for(connection, row->waiting_for, sizeof(row->waiting_for));
 }
 
 static void show_troubles(struct show_walk *walk)
@@ -266,6 +261,10 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 	const bool is_resumed = call->progress[1] != 0;
 	int result;
 
+	if (!client_begin_listing(call->client)) {
+		call->awaits_user = true;
+		return -EINPROGRESS;
+	}
 	*listing = (struct device_listing){
 		.asker = call->client->peer.client_id,
 		.kind = walk->kind,
@@ -286,26 +285,93 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 		call->awaits_news = true;
 		return result;
 	}
+	client_end_listing(call->client);
 	walk->rows.count = listing->count;
 	reply->next = listing->cursor;
 	return 0;
 }
 
-static void show_cm_ids(struct show_walk *walk)
+/*
+ * The cursor of the identifiers: the client's slot above the identifier's. Then those of the
+ * connections, which are told apart by the uppermost bit.
+ */
+#define SHOW_CM_ID_BITS	   14
+#define SHOW_CM_CONNECTION (UINT32_C(1) << 31)
+
+_Static_assert(LIMIT_SESSION_CM_IDS <= 1 << SHOW_CM_ID_BITS, "a cursor has any identifier");
+_Static_assert((uint64_t)LIMIT_SESSIONS << SHOW_CM_ID_BITS < SHOW_CM_CONNECTION, "of any client");
+
+#define SHOW_STEPS_MAX 4096 /* in a reply: slots of connections, or of clients */
+#define SHOW_ID_SLOTS  64   /* slots of identifiers that cost as much as a step */
+
+static void show_spend(uint32_t *steps, uint32_t cost)
 {
-	const struct list *node;
+	*steps = cost < *steps ? *steps - cost : 0;
+}
 
-	list_for_each (node, &walk->set->peers.all) {
-		struct client *client = list_entry(node, struct client, peer.node);
+/* Shows the next identifiers from the cursor on. Returns the cursor after them. */
+static uint32_t show_cm_ids(struct show_walk *walk, uint32_t cursor, uint32_t *steps)
+{
+	const struct client_set *set = walk->set;
+	uint32_t id_slot = cursor & ((1u << SHOW_CM_ID_BITS) - 1);
+	uint32_t client_slot = cursor >> SHOW_CM_ID_BITS;
+	struct client *client;
+
+	while ((client = handle_table_next(&set->numbers, &client_slot)) != NULL) {
 		struct client_cm_id *id;
-		uint32_t slot = 0;
 
-		if (!show_is_permitted(walk, client->peer.uid))
+		/* handle_table_next() has gone on to the next slot. */
+		if (client_slot - 1 != cursor >> SHOW_CM_ID_BITS)
+			id_slot = 0;
+		cursor = (client_slot - 1) << SHOW_CM_ID_BITS | id_slot;
+		if (walk->rows.count == walk->rows.max || *steps == 0)
+			return cursor;
+		show_spend(steps, 1);
+		if (client->cm_ids.count == 0 || !show_is_permitted(walk, client->peer.uid))
 			continue;
-		while (!walk->rows.has_more &&
-		       (id = handle_table_next(&client->cm_ids, &slot)) != NULL)
+		show_spend(steps, client->cm_ids.capacity / SHOW_ID_SLOTS);
+		while ((id = handle_table_next(&client->cm_ids, &id_slot)) != NULL) {
+			cursor = (client_slot - 1) << SHOW_CM_ID_BITS | (id_slot - 1);
+			if (walk->rows.count == walk->rows.max)
+				return cursor;
 			show_cm_id(walk, client, id);
+		}
 	}
+	return SHOW_CM_CONNECTION;
+}
+
+/* Shows the next connections without a client. Returns the cursor after them; 0: at the end. */
+static uint32_t show_cm_connections(struct show_walk *walk, uint32_t cursor, uint32_t *steps)
+{
+	const struct cm *cm = walk->set->cm;
+	uint32_t slot = cursor & ~SHOW_CM_CONNECTION;
+
+	for (; slot < cm_slot_count(cm); slot++) {
+		const struct cm_connection *connection = cm_slot_connection(cm, slot);
+
+		if (walk->rows.count == walk->rows.max || *steps == 0)
+			return SHOW_CM_CONNECTION | slot;
+		show_spend(steps, 1);
+		if (connection != NULL)
+			show_abandoned(walk, connection);
+	}
+	return 0;
+}
+
+/*
+ * Shows some of the identifiers and connections. A reply costs a bounded time, however many there
+ * are, also when the viewer may see none of them. Returns the cursor of the next reply; 0: the end.
+ */
+static uint32_t show_cm(struct show_walk *walk, uint32_t cursor)
+{
+	uint32_t steps = SHOW_STEPS_MAX;
+
+	walk->rows.skip = 0;
+	if ((cursor & SHOW_CM_CONNECTION) == 0)
+		cursor = show_cm_ids(walk, cursor, &steps);
+	if ((cursor & SHOW_CM_CONNECTION) != 0)
+		cursor = show_cm_connections(walk, cursor, &steps);
+	return cursor;
 }
 
 static const uint32_t show_row_bytes[] = {
@@ -331,10 +397,6 @@ static void show_own_rows(struct show_walk *walk)
 		break;
 	case RNIC_SHOW_COUNTERS:
 		show_counters(walk);
-		break;
-	case RNIC_SHOW_CM:
-		show_cm_ids(walk);
-		show_abandoned(walk);
 		break;
 	case RNIC_SHOW_TROUBLES:
 		show_troubles(walk);
@@ -371,6 +433,8 @@ int ctl_show(struct ctl_call *call)
 		(uint32_t)((sizeof(call->reply.payload) - sizeof(*reply)) / walk.rows.row_bytes);
 	if (show_is_of_devices(request->kind)) {
 		result = show_rows_of_devices(call, &walk, reply);
+	} else if (request->kind == RNIC_SHOW_CM) {
+		reply->next = show_cm(&walk, request->cursor);
 	} else {
 		show_own_rows(&walk);
 		reply->next = walk.rows.has_more ? request->cursor + walk.rows.count : 0;

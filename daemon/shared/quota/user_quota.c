@@ -116,6 +116,9 @@ static void user_quota_destroy(struct user_quota *user)
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(user->usage[i] == 0);
 	user->all->place_count -= user->has_place;
+	assert(list_is_empty(&user->listings));
+	fair_share_fini(&user->due);
+	fair_share_fini(&user->resumes);
 	deferred_close_close(&user->deferred_close);
 	list_remove(&user->node);
 	free(user);
@@ -178,6 +181,9 @@ static struct user_quota *user_quota_create(struct user_quotas *all, uid_t uid)
 	user->all = all;
 	user->uid = uid;
 	user->may_have_all = user_quota_is_owner(uid);
+	fair_share_init(&user->due);
+	fair_share_init(&user->resumes);
+	list_init(&user->listings);
 	list_add_tail(&all->users, &user->node);
 	return user;
 }

@@ -20,6 +20,7 @@
 #define DAEMON_SHARED_QUOTA_USER_QUOTA_H
 
 #include "daemon/shared/base/deferred_close.h"
+#include "daemon/shared/quota/fair_queue.h"
 #include "daemon/shared/quota/quota_pool.h"
 #include "lib/nic/base/list.h"
 
@@ -55,6 +56,11 @@ struct user_quota {
 	bool has_place;	       /* among the LIMIT_USER_PLACES */
 	bool may_have_all;
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
+	struct fair_share due;		      /* of request_server.due: its clients' requests */
+	struct fair_share resumes;	      /* of request_server.resumes */
+	struct list listings; /* struct request_connection.resume_node: SHOWs that wait
+				 for another one of the user */
+	uint32_t lister;      /* the client whose SHOW asks device processes; 0: none */
 	uint64_t usage[RESOURCE_COUNT];
 };
 

@@ -2,6 +2,7 @@
 #include "daemon/shared/served_peer/request_connection.h"
 
 #include "daemon/shared/quota/quota.h"
+#include "daemon/shared/quota/user_quota.h"
 #include "daemon/shared/served_peer/ctl_call.h"
 #include "daemon/shared/served_peer/request_server.h"
 #include "lib/wait/clock.h"
@@ -184,6 +185,7 @@ int request_connection_dispatch(struct ctl_call *call, size_t received)
 		call->reply_bytes = rnic_ctl_reply_bytes(call->request.header.operation);
 		memset(call->reply.payload, 0, call->reply_bytes);
 		call->awaits_news = false;
+		call->awaits_user = false;
 		status = role->handle(call);
 	}
 	/*
@@ -308,22 +310,26 @@ static void request_connection_watch(const struct request_connection *connection
 /* Whether the deferred request goes on after news, or after a time, and not in the next turn. */
 static bool request_connection_sleeps(const struct ctl_call *call)
 {
-	return call->awaits_news || call->sent_by_ns != 0;
+	return call->awaits_news || call->awaits_user || call->sent_by_ns != 0;
 }
 
 /* Puts the connection where its deferred request goes on. */
 static void request_connection_queue(struct request_connection *connection)
 {
 	struct request_server *server = connection->server;
-	struct list *list = &server->resumes;
+	const struct ctl_call *call = connection->call;
 
-	if (connection->call->awaits_news)
-		list = &server->waiting;
-	if (connection->call->sent_by_ns != 0)
-		list = &server->unsent;
-	if (list == &server->unsent && list_is_empty(list))
-		server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
-	list_add_tail(list, &connection->resume_node);
+	if (call->sent_by_ns != 0) {
+		if (list_is_empty(&server->unsent))
+			server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
+		list_add_tail(&server->unsent, &connection->resume_node);
+	} else if (call->awaits_user) {
+		list_add_tail(&connection->account->user->listings, &connection->resume_node);
+	} else if (call->awaits_news) {
+		list_add_tail(&server->waiting, &connection->resume_node);
+	} else {
+		request_server_add_resume(server, connection);
+	}
 }
 
 /*
@@ -363,6 +369,8 @@ static void request_connection_carry_out(struct ctl_call *call, size_t received)
 {
 	int result = request_connection_dispatch(call, received);
 
+	if (result == 0)
+		request_server_note_served(call->connection->server, call->connection);
 	call->has_brought_fds = call->fd_count > 0;
 	if (result == 0 && !request_connection_send(call))
 		result = -EINPROGRESS;
@@ -403,7 +411,7 @@ void request_connection_hasten(struct request_connection *connection)
 	if (connection->call == NULL)
 		return;
 	list_remove(&connection->resume_node);
-	list_add_tail(&connection->server->resumes, &connection->resume_node);
+	request_server_add_resume(connection->server, connection);
 }
 
 void request_connection_resume(struct request_connection *connection)
@@ -537,6 +545,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	call.session = NULL;
 	memset(call.progress, 0, sizeof(call.progress));
 	call.awaits_news = false;
+	call.awaits_user = false;
 	call.waits_for = 0;
 	call.closed_by_ns = 0;
 	call.sent_by_ns = 0;
@@ -555,7 +564,8 @@ bool request_connection_is_hung_up(const struct request_connection *connection)
 bool request_connection_serve(struct request_connection *connection, uint64_t end_ns)
 {
 	if (connection->call != NULL) {
-		if (connection->call->awaits_news && request_connection_is_hung_up(connection))
+		if ((connection->call->awaits_news || connection->call->awaits_user) &&
+		    request_connection_is_hung_up(connection))
 			request_connection_end(connection);
 		return false;
 	}

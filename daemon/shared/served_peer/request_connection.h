@@ -27,7 +27,7 @@ struct request_connection {
 	struct request_server *server;
 	struct quota_account *account; /* of the client */
 	struct list resume_node;       /* in one list of the server, while `call` is set */
-	struct list due_node;	       /* of request_server.due */
+	struct list due_node;	       /* in request_server.due */
 	int fd;			       /* -1: cut off */
 	bool is_broken;		       /* the client is to end, or is ending */
 	bool hangup_only;	       /* the server waits for the hang-up alone */

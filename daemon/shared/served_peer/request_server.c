@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/shared/served_peer/request_server.h"
 
+#include "daemon/shared/quota/quota.h"
+#include "daemon/shared/quota/user_quota.h"
+#include "daemon/shared/served_peer/request_connection.h"
 #include "lib/wait/clock.h"
 
 #include <assert.h>
@@ -18,8 +21,10 @@ int request_server_init(struct request_server *server, const struct request_role
 		.role = role,
 		.epoll_fd = epoll_fd,
 	};
-	list_init(&server->resumes);
-	list_init(&server->due);
+	fair_queue_init(&server->resumes);
+	fair_queue_init(&server->due);
+	fair_share_init(&server->resume_share);
+	fair_share_init(&server->due_share);
 	list_init(&server->waiting);
 	list_init(&server->unsent);
 	return 0;
@@ -27,19 +32,54 @@ int request_server_init(struct request_server *server, const struct request_role
 
 void request_server_fini(struct request_server *server)
 {
-	assert(list_is_empty(&server->resumes) && list_is_empty(&server->due));
+	assert(fair_queue_is_empty(&server->resumes) && fair_queue_is_empty(&server->due));
 	assert(list_is_empty(&server->waiting) && list_is_empty(&server->unsent));
 	deferred_close_close(&server->deferred_close);
 	close(server->epoll_fd);
 }
 
+static struct user_quota *server_user_of(const struct request_connection *connection)
+{
+	return connection->account != NULL ? connection->account->user : NULL;
+}
+
+void request_server_add_due(struct request_server *server, struct request_connection *connection)
+{
+	struct user_quota *user = server_user_of(connection);
+
+	if (!list_is_linked(&connection->due_node))
+		fair_queue_add(&server->due, user != NULL ? &user->due : &server->due_share,
+			       &connection->due_node);
+}
+
+static struct fair_share *server_resume_share(struct request_server *server,
+					      const struct request_connection *connection)
+{
+	struct user_quota *user = server_user_of(connection);
+
+	return user != NULL ? &user->resumes : &server->resume_share;
+}
+
+void request_server_add_resume(struct request_server *server, struct request_connection *connection)
+{
+	fair_queue_add(&server->resumes, server_resume_share(server, connection),
+		       &connection->resume_node);
+}
+
+void request_server_note_served(struct request_server *server,
+				const struct request_connection *connection)
+{
+	fair_queue_note_served(&server->resumes, server_resume_share(server, connection));
+}
+
 static void server_resume_all(struct request_server *server, struct list *nodes)
 {
 	while (!list_is_empty(nodes)) {
-		struct list *node = nodes->next;
+		struct request_connection *connection =
+			list_first_entry(nodes, struct request_connection, resume_node);
 
-		list_remove(node);
-		list_add_tail(&server->resumes, node);
+		list_remove(&connection->resume_node);
+		request_server_add_resume(server, connection);
 	}
 }
 
@@ -55,7 +95,7 @@ static bool server_may_retry(const struct request_server *server)
 
 bool request_server_has_resumes(const struct request_server *server)
 {
-	return !list_is_empty(&server->resumes) || server_may_retry(server);
+	return !fair_queue_is_empty(&server->resumes) || server_may_retry(server);
 }
 
 void request_server_take_unsent(struct request_server *server)

@@ -3,7 +3,8 @@
  * A server of the requests of many connections: the control connections in the control plane, the
  * device connections in the device. One epoll instance holds the connections. Nothing blocks:
  * a client that does not take its replies is disconnected. A request with more work than a turn
- * (request_turn.h) allows goes on in later turns.
+ * (request_turn.h) allows goes on in later turns. Where users are told apart, each gets one request
+ * served before any gets a second one, however many connections each has.
  *
  * The role says what differs: who may send descriptors, what a request means, and what of a peer
  * (served_peer.h) ends besides the connection.
@@ -12,6 +13,7 @@
 #define DAEMON_SHARED_SERVED_PEER_REQUEST_SERVER_H
 
 #include "daemon/shared/base/deferred_close.h"
+#include "daemon/shared/quota/fair_queue.h"
 #include "lib/nic/base/list.h"
 
 #include <stdbool.h>
@@ -86,13 +88,13 @@ struct request_server {
 	const struct request_role *role;
 	void *listener; /* for role->accept */
 	int epoll_fd;
-	uint32_t first;	     /* counts up; picks the reported connection that is served first */
-	struct list resumes; /* struct request_connection.resume_node, in order of service */
-	struct list waiting; /* the same, for requests that go on after request_server_wake() */
-	struct list unsent;  /* the same, for replies that are sent again at retry_ns */
-	uint64_t retry_ns;   /* while `unsent` has any */
-	struct list due; /* struct request_connection.due_node, likewise: what request_turn_note()
-			    noted; empty for a role without `wake` */
+	struct fair_queue resumes; /* struct request_connection.resume_node */
+	struct list waiting;   /* the same, for requests that go on after request_server_wake() */
+	struct list unsent;    /* the same, for replies that are sent again at retry_ns */
+	uint64_t retry_ns;     /* while `unsent` has any */
+	struct fair_queue due; /* struct request_connection.due_node: connections with requests */
+	struct fair_share due_share;	      /* of `due`, where users are not told apart */
+	struct fair_share resume_share;	      /* of `resumes`, likewise */
 	struct deferred_close deferred_close; /* of connections that were turned away */
 	uint64_t taken_ns;    /* when the latest stamped request was taken; the wall clock's time */
 	uint64_t ended_count; /* clients ever ended, and clients ever freed; in the same order */
@@ -104,6 +106,17 @@ int request_server_init(struct request_server *server, const struct request_role
 
 /* All connections must be cut. */
 void request_server_fini(struct request_server *server);
+
+/* Puts the connection among those that have a request, unless it is there. */
+void request_server_add_due(struct request_server *server, struct request_connection *connection);
+
+/* Puts the connection, whose deferred request is in no list, among those that go on. */
+void request_server_add_resume(struct request_server *server,
+			       struct request_connection *connection);
+
+/* Notes that a request of the connection's user was answered. */
+void request_server_note_served(struct request_server *server,
+				const struct request_connection *connection);
 
 /* Lets the deferred requests go on that wait for news. */
 void request_server_wake(struct request_server *server);

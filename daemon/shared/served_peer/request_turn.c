@@ -8,90 +8,102 @@
 #include <sys/epoll.h>
 
 #define TURN_EVENTS 64
+#define CALLS_MAX   64 /* of epoll_wait in a turn: enough for all clients */
 
-static void request_turn_resume(struct request_server *server)
+/* Deferred requests go on, of each user in turn. Those deferred again wait for a later turn. */
+static void request_turn_resume(struct request_server *server, uint64_t end_ns)
 {
-	const struct list *node;
-	unsigned count = 0;
+	struct list *node;
 
-	list_for_each (node, &server->resumes)
-		if (++count == LIMIT_TURN_RESUMED)
+	fair_queue_begin_round(&server->resumes, LIMIT_TURN_RESUMED);
+	do {
+		node = fair_queue_take_due(&server->resumes);
+		if (node == NULL)
 			break;
-	/* Calls that are deferred again go behind the others. */
-	while (count-- > 0)
-		request_connection_resume(
-			list_first_entry(&server->resumes, struct request_connection, resume_node));
+		request_connection_resume(list_entry(node, struct request_connection, resume_node));
+	} while (clock_now_ns() < end_ns);
+}
+
+/* Notes the connections of some events. */
+static void request_turn_take(struct request_server *server, const struct epoll_event *events,
+			      int count)
+{
+	const struct request_role *role = server->role;
+
+	for (int i = 0; i < count; i++) {
+		struct request_connection *connection = events[i].data.ptr;
+
+		if (connection == NULL && role->accept != NULL)
+			role->accept(server);
+		if (connection == NULL)
+			continue;
+		request_server_add_due(server, connection);
+		if (role->wake != NULL)
+			role->wake(connection);
+	}
 }
 
 void request_turn_note(struct request_server *server)
 {
 	struct epoll_event events[TURN_EVENTS];
-	const int count = epoll_wait(server->epoll_fd, events, TURN_EVENTS, 0);
 
-	for (int i = 0; i < count; i++) {
-		struct request_connection *connection = events[i].data.ptr;
-
-		if (connection == NULL)
-			continue;
-		if (!list_is_linked(&connection->due_node))
-			list_add_tail(&server->due, &connection->due_node);
-		server->role->wake(connection);
-	}
+	request_turn_take(server, events, epoll_wait(server->epoll_fd, events, TURN_EVENTS, 0));
 }
 
 /*
- * Serves one request of each noted connection. Connections that are left at `end_ns` come first in
- * the next turn. To ask epoll once more would be wrong: its answer has no room for all connections,
- * and names in turn those that were not noted yet. Returns whether there was any.
+ * Serves one request of each noted connection, in turn of their users. Connections that are left at
+ * `end_ns` come first in the next turn. Returns whether there was any.
  */
 static bool request_turn_serve_due(struct request_server *server, uint64_t end_ns)
 {
-	const bool has_due = !list_is_empty(&server->due);
-	bool is_late = false;
+	struct list *node = fair_queue_take(&server->due);
+	const bool has_due = node != NULL;
 
-	while (!is_late && !list_is_empty(&server->due)) {
-		struct request_connection *connection =
-			list_first_entry(&server->due, struct request_connection, due_node);
-
-		list_remove(&connection->due_node);
-		is_late = request_connection_serve(connection, end_ns);
-	}
+	while (node != NULL &&
+	       !request_connection_serve(list_entry(node, struct request_connection, due_node),
+					 end_ns))
+		node = fair_queue_take(&server->due);
 	return has_due;
 }
 
-/* Serves one request of each connection that epoll reports. Returns whether there was any. */
-static bool request_turn_serve_reported(struct request_server *server, uint64_t end_ns)
+/*
+ * Notes all connections that have requests: a user with one must not wait until epoll has reported
+ * all those of another. epoll goes on where its last answer ended, and so comes back to the first.
+ * Returns whether there was any event.
+ */
+static bool request_turn_note_all(struct request_server *server)
 {
 	struct epoll_event events[TURN_EVENTS];
-	int count = epoll_wait(server->epoll_fd, events, TURN_EVENTS, 0);
-	bool is_late = false;
+	const void *first = NULL;
+	bool has_all = false;
+	int count = 0;
 
-	server->first++;
-	for (int i = 0; i < count; i++) {
-		/* The clients come first in rotation. epoll reports again the clients that this
-		 * call serves no more. */
-		struct request_connection *connection =
-			events[(server->first + (uint32_t)i) % (uint32_t)count].data.ptr;
-
-		if (connection == NULL)
-			server->role->accept(server);
-		else if (!is_late)
-			is_late = request_connection_serve(connection, end_ns);
+	for (unsigned call = 0; call < CALLS_MAX && !has_all; call++) {
+		count = epoll_wait(server->epoll_fd, events, TURN_EVENTS, 0);
+		if (call == 0 && count > 0)
+			first = events[0].data.ptr;
+		for (int i = 0; i < count && call > 0; i++)
+			has_all |= events[i].data.ptr == first;
+		request_turn_take(server, events, count);
+		has_all |= count < TURN_EVENTS;
+		if (call == 0 && count <= 0)
+			return false;
 	}
-	return count > 0;
+	return true;
 }
 
 bool request_turn_run(struct request_server *server)
 {
 	const uint64_t end_ns = clock_now_ns() + LIMIT_TURN_REQUESTS_NS;
 	const bool has_resumes = request_server_has_resumes(server);
-	bool has_served;
+	bool has_served = false;
 
 	request_server_take_unsent(server);
-	request_turn_resume(server);
-	if (server->role->wake != NULL)
-		has_served = request_turn_serve_due(server, end_ns);
-	else
-		has_served = request_turn_serve_reported(server, end_ns);
+	request_turn_resume(server, end_ns);
+	/* To ask epoll once more would be wrong for a role with `wake`: its answer has no room for
+	 * all connections, and names in turn those that were not noted yet. */
+	if (server->role->wake == NULL)
+		has_served = request_turn_note_all(server);
+	has_served |= request_turn_serve_due(server, end_ns);
 	return has_resumes || has_served;
 }

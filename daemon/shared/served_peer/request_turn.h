@@ -11,7 +11,7 @@
 
 enum {
 	LIMIT_TURN_REQUESTS_NS = 1000000, /* a turn serves no more requests after this time */
-	LIMIT_TURN_RESUMED = 4,		  /* clients whose deferred requests go on in a turn */
+	LIMIT_TURN_RESUMED = 4, /* clients of each user whose deferred requests go on in a turn */
 };
 
 struct request_server;

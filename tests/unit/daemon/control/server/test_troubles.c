@@ -43,6 +43,7 @@ static int set_up(void **state)
 		.peer.client_id = 3,
 	};
 	list_add_tail(&fixture.family.clients.peers.all, &fixture.client.peer.node);
+	list_add_tail(&fixture.family.clients.by_id[3], &fixture.client.id_node);
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
@@ -54,6 +55,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	list_remove(&fixture.client.peer.node);
+	list_remove(&fixture.client.id_node);
 	family_fini(&fixture.family);
 	return 0;
 }
