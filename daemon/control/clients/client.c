@@ -243,14 +243,22 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }
 
-bool client_begin_listing(struct client *client)
+int client_begin_listing(struct client *client)
 {
+	const uint64_t now_ns = client->set->now_ns;
 	struct user_quota *user = client->peer.account.user;
 
 	if (user->lister != 0 && user->lister != client->peer.client_id)
-		return false;
+		return -EBUSY;
 	user->lister = client->peer.client_id;
-	return true;
+	if (user->may_have_all)
+		return 0;
+	if (user->listing_ns < now_ns)
+		user->listing_ns = now_ns;
+	if (user->listing_ns - now_ns >= LIMIT_LISTING_PAGES * LIMIT_LISTING_NS)
+		return -EAGAIN;
+	user->listing_ns += LIMIT_LISTING_NS;
+	return 0;
 }
 
 void client_end_listing(struct client *client)

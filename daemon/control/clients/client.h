@@ -28,6 +28,10 @@ struct gone_client;
 /* A longer call is a client's doing: a call on a socket takes microseconds. */
 #define LIMIT_CALL_NS 20000000
 
+/* A user gets so many pages of device processes at once, and then one in such a time. */
+#define LIMIT_LISTING_PAGES 64
+#define LIMIT_LISTING_NS    UINT64_C(10000000)
+
 struct client {
 	struct served_peer peer;
 	struct client_set *set;
@@ -103,11 +107,15 @@ void client_expect_hello(struct client *client, struct list *list);
 uint64_t client_next_hello_ns(const struct client_set *set);
 
 /*
- * Whether the client's SHOW may ask device processes, each of which answers one question at a time:
- * one SHOW of a user does so, and the user's others wait for one another. client_end_listing() ends
- * the permission, if the client has it, and lets the next one go on.
+ * Ask for the permission to ask device processes for a page of a listing. Each of them answers one
+ * question at a time, and works for its own user meanwhile. 0: the client has the permission, until
+ * client_end_listing(). -EBUSY: another client of the user has it; wait for the turn
+ * (ctl_call.awaits_user). -EAGAIN: the user has had too many pages; wait a while
+ * (ctl_call.awaits_time).
  */
-bool client_begin_listing(struct client *client);
+int client_begin_listing(struct client *client);
+
+/* Ends the permission, if the client has it, and lets the user's next client go on. */
 void client_end_listing(struct client *client);
 
 /* Notes a failure for the client, which rnicctl shows. */

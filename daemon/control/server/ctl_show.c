@@ -261,8 +261,10 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 	const bool is_resumed = call->progress[1] != 0;
 	int result;
 
-	if (!client_begin_listing(call->client)) {
-		call->awaits_user = true;
+	result = is_resumed ? 0 : client_begin_listing(call->client);
+	if (result != 0) {
+		call->awaits_user = result == -EBUSY;
+		call->awaits_time = result == -EAGAIN;
 		return -EINPROGRESS;
 	}
 	*listing = (struct device_listing){

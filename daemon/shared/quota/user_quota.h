@@ -61,6 +61,7 @@ struct user_quota {
 	struct list listings; /* struct request_connection.resume_node: SHOWs that wait
 				 for another one of the user */
 	uint32_t lister;      /* the client whose SHOW asks device processes; 0: none */
+	uint64_t listing_ns;  /* the time up to which pages of listings are used up */
 	uint64_t usage[RESOURCE_COUNT];
 };
 

@@ -43,6 +43,7 @@ struct ctl_call {
 	uint32_t progress[2]; /* for a handler with several turns: its own, 0 at first */
 	bool awaits_news;   /* set with -EINPROGRESS: call again after request_server_wake() only */
 	bool awaits_user;   /* the same: when another SHOW of the user ends (user_quota.listings) */
+	bool awaits_time;   /* the same: after LIMIT_REPLY_RETRY_MS */
 	uint64_t waits_for; /* request_server.ended_count of then; 0: lacked no resource yet */
 	uint64_t closed_by_ns; /* answered, and waits until then for closes; 0: does not wait */
 	uint64_t sent_by_ns;   /* carried out, and the reply waits until then; 0: does not wait */

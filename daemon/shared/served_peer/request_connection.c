@@ -186,6 +186,7 @@ int request_connection_dispatch(struct ctl_call *call, size_t received)
 		memset(call->reply.payload, 0, call->reply_bytes);
 		call->awaits_news = false;
 		call->awaits_user = false;
+		call->awaits_time = false;
 		status = role->handle(call);
 	}
 	/*
@@ -310,7 +311,7 @@ static void request_connection_watch(const struct request_connection *connection
 /* Whether the deferred request goes on after news, or after a time, and not in the next turn. */
 static bool request_connection_sleeps(const struct ctl_call *call)
 {
-	return call->awaits_news || call->awaits_user || call->sent_by_ns != 0;
+	return call->awaits_news || call->awaits_user || call->awaits_time || call->sent_by_ns != 0;
 }
 
 /* Puts the connection where its deferred request goes on. */
@@ -319,7 +320,7 @@ static void request_connection_queue(struct request_connection *connection)
 	struct request_server *server = connection->server;
 	const struct ctl_call *call = connection->call;
 
-	if (call->sent_by_ns != 0) {
+	if (call->sent_by_ns != 0 || call->awaits_time) {
 		if (list_is_empty(&server->unsent))
 			server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
 		list_add_tail(&server->unsent, &connection->resume_node);
@@ -546,6 +547,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	memset(call.progress, 0, sizeof(call.progress));
 	call.awaits_news = false;
 	call.awaits_user = false;
+	call.awaits_time = false;
 	call.waits_for = 0;
 	call.closed_by_ns = 0;
 	call.sent_by_ns = 0;
@@ -564,7 +566,7 @@ bool request_connection_is_hung_up(const struct request_connection *connection)
 bool request_connection_serve(struct request_connection *connection, uint64_t end_ns)
 {
 	if (connection->call != NULL) {
-		if ((connection->call->awaits_news || connection->call->awaits_user) &&
+		if (request_connection_sleeps(connection->call) &&
 		    request_connection_is_hung_up(connection))
 			request_connection_end(connection);
 		return false;

@@ -89,9 +89,10 @@ struct request_server {
 	void *listener; /* for role->accept */
 	int epoll_fd;
 	struct fair_queue resumes; /* struct request_connection.resume_node */
-	struct list waiting;   /* the same, for requests that go on after request_server_wake() */
-	struct list unsent;    /* the same, for replies that are sent again at retry_ns */
-	uint64_t retry_ns;     /* while `unsent` has any */
+	struct list waiting; /* the same, for requests that go on after request_server_wake() */
+	struct list unsent;  /* the same, for replies that are sent again, and requests that go on,
+				at retry_ns */
+	uint64_t retry_ns;   /* while `unsent` has any */
 	struct fair_queue due; /* struct request_connection.due_node: connections with requests */
 	struct fair_share due_share;	      /* of `due`, where users are not told apart */
 	struct fair_share resume_share;	      /* of `resumes`, likewise */

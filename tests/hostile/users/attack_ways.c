@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/hostile/users/attack_ways.h"
+#include "proto/ctl/ctl_cm.h"
 #include "proto/ctl/ctl_message.h"
 #include "tests/hostile/users/control_caller.h"
 #include "tests/hostile/users/silent_file.h"
@@ -567,6 +568,79 @@ static void control_watches_turn(struct bench *bench)
 	}
 }
 
+/* ---- listings without end, by all connections that a user may have ---- */
+
+#define LISTED_IDS 4000
+
+static struct pollfd *listers;
+static unsigned lister_count;
+
+/* Makes what is listed: identifiers of the connection manager. */
+static void listings_make_ids(void)
+{
+	struct rnic_ctl_cm_create_id create = {
+		.port_space = RNIC_PORT_SPACE_TCP,
+		.qp_type = RNIC_QP_TYPE_RC,
+	};
+	const int fd = control_caller_open(0, 0);
+
+	if (fd < 0)
+		die("listings: a client");
+	control_caller_say(fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0);
+	if (control_caller_hear_answer(fd, &create.channel, sizeof(create.channel)) != 0)
+		die("listings: a channel");
+	for (unsigned i = 0; i < LISTED_IDS; i++) {
+		control_caller_say(fd, RNIC_CTL_CM_CREATE_ID, &create, sizeof(create));
+		if (control_caller_hear(fd) != 0)
+			die("listings: an identifier");
+	}
+}
+
+static void listings_ask(unsigned i)
+{
+	const struct rnic_ctl_show show = {
+		.kind = i % 2 == 0 ? RNIC_SHOW_CM : RNIC_SHOW_CLIENTS,
+	};
+
+	control_caller_say(listers[i].fd, RNIC_CTL_SHOW, &show, sizeof(show));
+}
+
+static void listings_prepare(struct bench *bench, unsigned amount)
+{
+	(void)bench;
+	if (!take_all_descriptors())
+		die("RLIMIT_NOFILE");
+	listings_make_ids();
+	listers = calloc(amount, sizeof(*listers));
+	while (lister_count < amount) {
+		listers[lister_count] = (struct pollfd){
+			.fd = control_caller_open(0, RNIC_HELLO_ADMIN),
+			.events = POLLIN,
+		};
+		if (listers[lister_count].fd < 0)
+			break;
+		lister_count++;
+	}
+	if (lister_count < amount / 4)
+		die("listings: connections");
+	for (unsigned i = 0; i < lister_count; i++)
+		listings_ask(i);
+}
+
+static void listings_turn(struct bench *bench)
+{
+	(void)bench;
+	poll(listers, lister_count, 100);
+	for (unsigned i = 0; i < lister_count; i++) {
+		if (listers[i].revents == 0)
+			continue;
+		if (control_caller_hear(listers[i].fd) == CONTROL_CALLER_NO_REPLY)
+			listers[i].fd = -1;
+		else
+			listings_ask(i);
+	}
+}
+
 /* ---- silence ---- */
 
 static void silent_prepare(struct bench *bench, unsigned amount)
@@ -676,6 +750,7 @@ static const struct attack_way ways[] = {
 	{"hanging-channel", true, hanging_channel_prepare, hanging_channel_turn},
 	{"unpolled", true, unpolled_prepare, unpolled_turn},
 	{"regions", true, regions_prepare, regions_turn},
+	{"listings", false, listings_prepare, listings_turn},
 	{"silent", false, silent_prepare, silent_turn},
 	{"opens", true, NULL, opens_turn},
 	{"stopped", true, stopped_prepare, stopped_turn},

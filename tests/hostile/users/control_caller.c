@@ -68,7 +68,7 @@ void control_caller_say(int fd, uint16_t operation, const void *payload, size_t 
 	send(fd, &message, message.header.bytes, MSG_NOSIGNAL);
 }
 
-int control_caller_hear(int fd)
+int control_caller_hear_answer(int fd, void *answer, size_t answer_bytes)
 {
 	static union control_message message;
 	union {
@@ -82,10 +82,17 @@ int control_caller_hear(int fd)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	struct pollfd event = {.fd = fd, .events = POLLIN};
 
-	if (poll(&answer, 1, WAIT_MS) <= 0 ||
+	if (poll(&event, 1, WAIT_MS) <= 0 ||
 	    recvmsg(fd, &reply, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < (ssize_t)sizeof(message.header))
 		return CONTROL_CALLER_NO_REPLY;
+	if (message.header.status == 0 && answer_bytes > 0)
+		memcpy(answer, message.bytes + sizeof(message.header), answer_bytes);
 	return message.header.status;
+}
+
+int control_caller_hear(int fd)
+{
+	return control_caller_hear_answer(fd, NULL, 0);
 }

@@ -30,4 +30,7 @@ void control_caller_say(int fd, uint16_t operation, const void *payload, size_t 
  */
 int control_caller_hear(int fd);
 
+/* The same, and copies `answer_bytes` of the reply where the status is 0. */
+int control_caller_hear_answer(int fd, void *answer, size_t answer_bytes);
+
 #endif

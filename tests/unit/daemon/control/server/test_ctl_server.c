@@ -35,6 +35,8 @@ uint64_t __wrap_clock_now_ns(void)
 }
 
 /* A server, and admin clients that have said HELLO; at first there is one. */
+#define OTHER_USER 2
+
 struct fixture {
 	struct family family;
 	int peer_fds[CLIENTS];
@@ -76,7 +78,7 @@ static unsigned replies_of_a_turn(struct fixture *f)
 	return replies_received(f, 0);
 }
 
-static void create_client(struct fixture *f)
+static void create_client_of(struct fixture *f, uid_t uid)
 {
 	static const struct rnic_ctl_hello hello = {
 		.version_min = RNIC_CTL_VERSION_MIN,
@@ -85,10 +87,15 @@ static void create_client(struct fixture *f)
 	};
 	const unsigned client = f->client_count++;
 
-	client_fixture_connect(&f->family, 1, &f->peer_fds[client]);
+	client_fixture_connect(&f->family, uid, &f->peer_fds[client]);
 	ask(f->peer_fds[client], RNIC_CTL_HELLO, &hello, sizeof(hello));
 	while (replies_received(f, client) == 0)
 		request_turn_run(&f->family.clients.peers.server);
+}
+
+static void create_client(struct fixture *f)
+{
+	create_client_of(f, 1);
 }
 
 static void ask_much(const struct fixture *f, unsigned client)
@@ -173,6 +180,61 @@ static void test_long_requests_of_many(void **state)
 	}
 	for (unsigned i = 0; i < CLIENTS; i++)
 		assert_true(replies[i] >= 1);
+}
+
+/* However many connections a user has, another user waits for one request of theirs. */
+static void test_users_take_turns(void **state)
+{
+	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	struct fixture *f = *state;
+	const unsigned other = CLIENTS - 1;
+
+	while (f->client_count < other)
+		create_client(f);
+	create_client_of(f, OTHER_USER);
+	for (unsigned i = 0; i < other; i++)
+		ask_much(f, i);
+	request_ns = LIMIT_TURN_REQUESTS_NS;
+	for (unsigned round = 0; round < 3; round++) {
+		request_turn_run(&f->family.clients.peers.server);
+		ask(f->peer_fds[other], RNIC_CTL_SHOW, &show, sizeof(show));
+		for (unsigned i = 0; i < 2; i++)
+			request_turn_run(&f->family.clients.peers.server);
+		assert_int_equal(replies_received(f, other), 1);
+	}
+}
+
+static struct client *connect_client(struct fixture *f);
+
+/* One SHOW of a user asks device processes at a time, and not without end. */
+static void test_listings_of_a_user(void **state)
+{
+	struct fixture *f = *state;
+	struct client *first = connect_client(f), *second = connect_client(f);
+	struct client *other =
+		client_fixture_connect(&f->family, OTHER_USER, &f->peer_fds[f->client_count++]);
+	unsigned pages = 0;
+
+	assert_int_equal(client_begin_listing(first), 0);
+	assert_int_equal(client_begin_listing(second), -EBUSY);
+	assert_int_equal(client_begin_listing(other), 0);
+	client_end_listing(second); /* has nothing to end */
+	assert_int_equal(client_begin_listing(second), -EBUSY);
+	client_end_listing(first);
+	while (client_begin_listing(second) == 0)
+		pages++;
+	assert_int_equal(pages, LIMIT_LISTING_PAGES - 1);
+	assert_int_equal(client_begin_listing(second), -EAGAIN);
+	client_end_listing(other);
+	assert_int_equal(client_begin_listing(other), 0);
+	f->family.clients.now_ns += LIMIT_LISTING_NS;
+	assert_int_equal(client_begin_listing(second), 0);
+	assert_int_equal(client_begin_listing(second), -EAGAIN);
+	/* The end of a client is the end of its listing. */
+	served_peer_end(&second->peer);
+	family_reap(&f->family);
+	f->family.clients.now_ns += LIMIT_LISTING_NS;
+	assert_int_equal(client_begin_listing(first), 0);
 }
 
 /* Connects a client that says nothing yet. */
@@ -386,6 +448,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_many_requests, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_requests_of_many, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_users_take_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_listings_of_a_user, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_descriptor_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_older_library_hears_why, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_operations_break, set_up, tear_down),
