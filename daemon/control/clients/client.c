@@ -264,14 +264,14 @@ int client_begin_listing(struct client *client)
 void client_end_listing(struct client *client)
 {
 	struct user_quota *user = client->peer.account.user;
-	struct request_connection *next;
+	struct fair_item *next;
 
 	if (user->lister == client->peer.client_id)
 		user->lister = 0;
 	/* Also when another one has ended before it could begin. */
 	if (user->lister != 0 || list_is_empty(&user->listings))
 		return;
-	next = list_first_entry(&user->listings, struct request_connection, resume_node);
-	list_remove(&next->resume_node);
-	request_server_add_resume(next->server, next);
+	next = list_first_entry(&user->listings, struct fair_item, node);
+	list_remove(&next->node);
+	fair_queue_add(&client->set->peers.server.resumes, next);
 }

@@ -23,9 +23,11 @@ void fair_share_fini(struct fair_share *share)
 	list_remove(&share->node);
 }
 
-void fair_queue_add(struct fair_queue *queue, struct fair_share *share, struct list *item)
+void fair_queue_add(struct fair_queue *queue, struct fair_item *item)
 {
-	list_add_tail(&share->items, item);
+	struct fair_share *share = item->share;
+
+	list_add_tail(&share->items, &item->node);
 	if (list_is_linked(&share->node))
 		return;
 	share->left = 0;
@@ -43,18 +45,18 @@ bool fair_queue_is_empty(const struct fair_queue *queue)
 }
 
 /* Takes the first item of a share, which goes behind the others, or out of the queue. */
-static struct list *fair_queue_take_from(struct fair_queue *queue, struct fair_share *share)
+static struct fair_item *fair_queue_take_from(struct fair_queue *queue, struct fair_share *share)
 {
-	struct list *item = share->items.next;
+	struct fair_item *item = list_first_entry(&share->items, struct fair_item, node);
 
-	list_remove(item);
+	list_remove(&item->node);
 	list_remove(&share->node);
 	if (!list_is_empty(&share->items))
 		list_add_tail(&queue->shares, &share->node);
 	return item;
 }
 
-struct list *fair_queue_take(struct fair_queue *queue)
+struct fair_item *fair_queue_take(struct fair_queue *queue)
 {
 	while (!list_is_empty(&queue->shares)) {
 		struct fair_share *share =
@@ -87,7 +89,7 @@ static bool fair_share_is_before(const struct fair_share *one, const struct fair
 	return one->taken != other->taken ? one->taken < other->taken : one->served < other->served;
 }
 
-struct list *fair_queue_take_due(struct fair_queue *queue)
+struct fair_item *fair_queue_take_due(struct fair_queue *queue)
 {
 	struct fair_share *first = NULL;
 	struct list *node;
@@ -107,7 +109,7 @@ struct list *fair_queue_take_due(struct fair_queue *queue)
 	return fair_queue_take_from(queue, first);
 }
 
-void fair_queue_note_served(struct fair_queue *queue, struct fair_share *share)
+void fair_queue_note_served(struct fair_queue *queue, const struct fair_item *item)
 {
-	share->served = ++queue->served_count;
+	item->share->served = ++queue->served_count;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue of items of several users, which serves the users in turn, however many items each has.
- * Who has an item in the queue may take the item out with list_remove() at any time.
+ * Who has an item in the queue may take the item out, with list_remove() of its node, at any time.
  *
- * Pure: the owner of an item knows the item's share, and the share outlives its items.
+ * Pure: the owner of an item names its share once, and the share outlives its items.
  */
 #ifndef DAEMON_SHARED_QUOTA_FAIR_QUEUE_H
 #define DAEMON_SHARED_QUOTA_FAIR_QUEUE_H
@@ -27,6 +27,12 @@ struct fair_share {
 	uint32_t taken;	 /* items that the round has taken */
 };
 
+/* What stands in the queue, or in a list of its owner. */
+struct fair_item {
+	struct list node;	  /* of fair_share.items */
+	struct fair_share *share; /* of its user */
+};
+
 void fair_queue_init(struct fair_queue *queue);
 void fair_share_init(struct fair_share *share);
 
@@ -34,12 +40,12 @@ void fair_share_init(struct fair_share *share);
 void fair_share_fini(struct fair_share *share);
 
 /* Puts an item, which is in no queue, behind the other items of its share. */
-void fair_queue_add(struct fair_queue *queue, struct fair_share *share, struct list *item);
+void fair_queue_add(struct fair_queue *queue, struct fair_item *item);
 
 bool fair_queue_is_empty(const struct fair_queue *queue);
 
 /* Takes an item of the next user. NULL: the queue is empty. */
-struct list *fair_queue_take(struct fair_queue *queue);
+struct fair_item *fair_queue_take(struct fair_queue *queue);
 
 /*
  * Begins a round, in which fair_queue_take_due() takes up to `most` of the items that each user has
@@ -48,9 +54,9 @@ struct list *fair_queue_take(struct fair_queue *queue);
  * that is added meanwhile waits for the next round. NULL: the round is over.
  */
 void fair_queue_begin_round(struct fair_queue *queue, uint32_t most);
-struct list *fair_queue_take_due(struct fair_queue *queue);
+struct fair_item *fair_queue_take_due(struct fair_queue *queue);
 
-/* Notes that an item of the share was done, and not only tried. */
-void fair_queue_note_served(struct fair_queue *queue, struct fair_share *share);
+/* Notes that an item of a user was done, and not only tried. */
+void fair_queue_note_served(struct fair_queue *queue, const struct fair_item *item);
 
 #endif

@@ -58,10 +58,10 @@ struct user_quota {
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
 	struct fair_share due;		      /* of request_server.due: its clients' requests */
 	struct fair_share resumes;	      /* of request_server.resumes */
-	struct list listings; /* struct request_connection.resume_node: SHOWs that wait
-				 for another one of the user */
-	uint32_t lister;      /* the client whose SHOW asks device processes; 0: none */
-	uint64_t listing_ns;  /* the time up to which pages of listings are used up */
+	struct list listings;		      /* struct request_connection.resume: SHOWs that wait
+						 for another one of the user */
+	uint32_t lister;     /* the client whose SHOW asks device processes; 0: none */
+	uint64_t listing_ns; /* the time up to which pages of listings are used up */
 	uint64_t usage[RESOURCE_COUNT];
 };
 

@@ -48,6 +48,7 @@ int request_connection_open(struct request_connection *connection, struct reques
 			    struct quota_account *account, int fd)
 {
 	struct epoll_event event = {.events = CONNECTION_EVENTS, .data.ptr = connection};
+	struct user_quota *user = account->user;
 	int result = quota_charge(account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 
 	if (result != 0)
@@ -62,6 +63,8 @@ int request_connection_open(struct request_connection *connection, struct reques
 		.account = account,
 		.fd = fd,
 		.is_stamped = request_connection_has_stamps(server, fd),
+		.resume.share = user != NULL ? &user->resumes : &server->resume_share,
+		.due.share = user != NULL ? &user->due : &server->due_share,
 		.is_charged = server->role->charge != NULL && !quota_has_all(account),
 	};
 	return 0;
@@ -89,8 +92,8 @@ void request_connection_cut(struct request_connection *connection)
 {
 	struct request_server *server = connection->server;
 
-	list_remove(&connection->resume_node);
-	list_remove(&connection->due_node);
+	list_remove(&connection->resume.node);
+	list_remove(&connection->due.node);
 	if (connection->call != NULL)
 		request_connection_drop_waiting_reply(connection->call);
 	free(connection->call);
@@ -323,13 +326,13 @@ static void request_connection_queue(struct request_connection *connection)
 	if (call->sent_by_ns != 0 || call->awaits_time) {
 		if (list_is_empty(&server->unsent))
 			server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
-		list_add_tail(&server->unsent, &connection->resume_node);
+		list_add_tail(&server->unsent, &connection->resume.node);
 	} else if (call->awaits_user) {
-		list_add_tail(&connection->account->user->listings, &connection->resume_node);
+		list_add_tail(&connection->account->user->listings, &connection->resume.node);
 	} else if (call->awaits_news) {
-		list_add_tail(&server->waiting, &connection->resume_node);
+		list_add_tail(&server->waiting, &connection->resume.node);
 	} else {
-		request_server_add_resume(server, connection);
+		fair_queue_add(&server->resumes, &connection->resume);
 	}
 }
 
@@ -371,7 +374,8 @@ static void request_connection_carry_out(struct ctl_call *call, size_t received)
 	int result = request_connection_dispatch(call, received);
 
 	if (result == 0)
-		request_server_note_served(call->connection->server, call->connection);
+		fair_queue_note_served(&call->connection->server->resumes,
+				       &call->connection->resume);
 	call->has_brought_fds = call->fd_count > 0;
 	if (result == 0 && !request_connection_send(call))
 		result = -EINPROGRESS;
@@ -411,15 +415,15 @@ void request_connection_hasten(struct request_connection *connection)
 {
 	if (connection->call == NULL)
 		return;
-	list_remove(&connection->resume_node);
-	request_server_add_resume(connection->server, connection);
+	list_remove(&connection->resume.node);
+	fair_queue_add(&connection->server->resumes, &connection->resume);
 }
 
 void request_connection_resume(struct request_connection *connection)
 {
 	struct ctl_call *call = connection->call;
 
-	list_remove(&connection->resume_node);
+	list_remove(&connection->resume.node);
 	connection->call = NULL;
 	if (request_connection_sleeps(call) && !connection->hangup_only)
 		request_connection_watch(connection, CONNECTION_EVENTS);

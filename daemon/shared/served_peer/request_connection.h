@@ -7,7 +7,7 @@
 #ifndef DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
 #define DAEMON_SHARED_SERVED_PEER_REQUEST_CONNECTION_H
 
-#include "lib/nic/base/list.h"
+#include "daemon/shared/quota/fair_queue.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +26,8 @@ enum {
 struct request_connection {
 	struct request_server *server;
 	struct quota_account *account; /* of the client */
-	struct list resume_node;       /* in one list of the server, while `call` is set */
-	struct list due_node;	       /* in request_server.due */
+	struct fair_item resume;       /* in one list of server or user, while `call` is set */
+	struct fair_item due;	       /* in request_server.due */
 	int fd;			       /* -1: cut off */
 	bool is_broken;		       /* the client is to end, or is ending */
 	bool hangup_only;	       /* the server waits for the hang-up alone */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/shared/served_peer/request_server.h"
 
-#include "daemon/shared/quota/quota.h"
-#include "daemon/shared/quota/user_quota.h"
-#include "daemon/shared/served_peer/request_connection.h"
 #include "lib/wait/clock.h"
 
 #include <assert.h>
@@ -38,48 +35,13 @@ void request_server_fini(struct request_server *server)
 	close(server->epoll_fd);
 }
 
-static struct user_quota *server_user_of(const struct request_connection *connection)
-{
-	return connection->account != NULL ? connection->account->user : NULL;
-}
-
-void request_server_add_due(struct request_server *server, struct request_connection *connection)
-{
-	struct user_quota *user = server_user_of(connection);
-
-	if (!list_is_linked(&connection->due_node))
-		fair_queue_add(&server->due, user != NULL ? &user->due : &server->due_share,
-			       &connection->due_node);
-}
-
-static struct fair_share *server_resume_share(struct request_server *server,
-					      const struct request_connection *connection)
-{
-	struct user_quota *user = server_user_of(connection);
-
-	return user != NULL ? &user->resumes : &server->resume_share;
-}
-
-void request_server_add_resume(struct request_server *server, struct request_connection *connection)
-{
-	fair_queue_add(&server->resumes, server_resume_share(server, connection),
-		       &connection->resume_node);
-}
-
-void request_server_note_served(struct request_server *server,
-				const struct request_connection *connection)
-{
-	fair_queue_note_served(&server->resumes, server_resume_share(server, connection));
-}
-
 static void server_resume_all(struct request_server *server, struct list *nodes)
 {
 	while (!list_is_empty(nodes)) {
-		struct request_connection *connection =
-			list_first_entry(nodes, struct request_connection, resume_node);
+		struct fair_item *item = list_first_entry(nodes, struct fair_item, node);
 
-		list_remove(&connection->resume_node);
-		request_server_add_resume(server, connection);
+		list_remove(&item->node);
+		fair_queue_add(&server->resumes, item);
 	}
 }
 

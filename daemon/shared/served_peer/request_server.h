@@ -88,13 +88,13 @@ struct request_server {
 	const struct request_role *role;
 	void *listener; /* for role->accept */
 	int epoll_fd;
-	struct fair_queue resumes; /* struct request_connection.resume_node */
+	struct fair_queue resumes; /* struct request_connection.resume */
 	struct list waiting; /* the same, for requests that go on after request_server_wake() */
 	struct list unsent;  /* the same, for replies that are sent again, and requests that go on,
 				at retry_ns */
 	uint64_t retry_ns;   /* while `unsent` has any */
-	struct fair_queue due; /* struct request_connection.due_node: connections with requests */
-	struct fair_share due_share;	      /* of `due`, where users are not told apart */
+	struct fair_queue due;	     /* struct request_connection.due: connections with requests */
+	struct fair_share due_share; /* of `due`, where users are not told apart */
 	struct fair_share resume_share;	      /* of `resumes`, likewise */
 	struct deferred_close deferred_close; /* of connections that were turned away */
 	uint64_t taken_ns;    /* when the latest stamped request was taken; the wall clock's time */
@@ -107,17 +107,6 @@ int request_server_init(struct request_server *server, const struct request_role
 
 /* All connections must be cut. */
 void request_server_fini(struct request_server *server);
-
-/* Puts the connection among those that have a request, unless it is there. */
-void request_server_add_due(struct request_server *server, struct request_connection *connection);
-
-/* Puts the connection, whose deferred request is in no list, among those that go on. */
-void request_server_add_resume(struct request_server *server,
-			       struct request_connection *connection);
-
-/* Notes that a request of the connection's user was answered. */
-void request_server_note_served(struct request_server *server,
-				const struct request_connection *connection);
 
 /* Lets the deferred requests go on that wait for news. */
 void request_server_wake(struct request_server *server);

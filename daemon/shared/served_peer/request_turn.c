@@ -4,6 +4,7 @@
 #include "daemon/shared/served_peer/request_connection.h"
 #include "daemon/shared/served_peer/request_server.h"
 #include "lib/wait/clock.h"
+#include "proto/base/bits.h"
 
 #include <sys/epoll.h>
 
@@ -13,15 +14,15 @@
 /* Deferred requests go on, of each user in turn. Those deferred again wait for a later turn. */
 static void request_turn_resume(struct request_server *server, uint64_t end_ns)
 {
-	struct list *node;
+	struct fair_item *item;
 
 	fair_queue_begin_round(&server->resumes, LIMIT_TURN_RESUMED);
 	do {
-		node = fair_queue_take_due(&server->resumes);
-		if (node == NULL)
-			break;
-		request_connection_resume(list_entry(node, struct request_connection, resume_node));
-	} while (clock_now_ns() < end_ns);
+		item = fair_queue_take_due(&server->resumes);
+		if (item != NULL)
+			request_connection_resume(
+				RNIC_CONTAINER_OF(item, struct request_connection, resume));
+	} while (item != NULL && clock_now_ns() < end_ns);
 }
 
 /* Notes the connections of some events. */
@@ -37,7 +38,8 @@ static void request_turn_take(struct request_server *server, const struct epoll_
 			role->accept(server);
 		if (connection == NULL)
 			continue;
-		request_server_add_due(server, connection);
+		if (!list_is_linked(&connection->due.node))
+			fair_queue_add(&server->due, &connection->due);
 		if (role->wake != NULL)
 			role->wake(connection);
 	}
@@ -56,13 +58,13 @@ void request_turn_note(struct request_server *server)
  */
 static bool request_turn_serve_due(struct request_server *server, uint64_t end_ns)
 {
-	struct list *node = fair_queue_take(&server->due);
-	const bool has_due = node != NULL;
+	struct fair_item *item = fair_queue_take(&server->due);
+	const bool has_due = item != NULL;
 
-	while (node != NULL &&
-	       !request_connection_serve(list_entry(node, struct request_connection, due_node),
+	while (item != NULL &&
+	       !request_connection_serve(RNIC_CONTAINER_OF(item, struct request_connection, due),
 					 end_ns))
-		node = fair_queue_take(&server->due);
+		item = fair_queue_take(&server->due);
 	return has_due;
 }
 

@@ -24,8 +24,8 @@ least_us=20000 # or at most that; a processor's turn is some milliseconds
 # The amounts of work of all attackers together, by way; more of it in the long variant.
 declare -A amount=([keys]=20000 [keys-end]=5000 [doorbells]=2000 [watches]=50000
 	[control-watches]=400000 [fork]=256 [holes]=256 [hanging]=64 [hanging-channel]=64
-	[unpolled]=256 [listings]=1000 [silent]=2000 [opens]=0 [stopped]=4000 [device-stopped]=0 [respawn]=0
-	[burn]=0)
+	[unpolled]=256 [listings]=1000 [silent]=2000 [opens]=0 [stopped]=4000 [device-stopped]=0
+	[respawn]=0 [burn]=0)
 if [ -n "$LONG" ]; then
 	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
 		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)

@@ -2,13 +2,14 @@
 /* Users who have very different numbers of items in a queue. */
 #include "daemon/shared/quota/fair_queue.h"
 
+#include "proto/base/bits.h"
 #include "tests/unit/unit_test.h"
 
 #define USERS 3
 #define ITEMS 1000
 
 struct item {
-	struct list node;
+	struct fair_item fair;
 	unsigned user;
 };
 
@@ -23,7 +24,7 @@ static int set_up(void **state)
 	for (unsigned user = 0; user < USERS; user++) {
 		fair_share_init(&shares[user]);
 		for (unsigned i = 0; i < ITEMS; i++)
-			items[user][i] = (struct item){.user = user};
+			items[user][i] = (struct item){.fair.share = &shares[user], .user = user};
 	}
 	return 0;
 }
@@ -31,17 +32,17 @@ static int set_up(void **state)
 static void add(unsigned user, unsigned count)
 {
 	for (unsigned i = 0, added = 0; added < count; i++) {
-		if (list_is_linked(&items[user][i].node))
+		if (list_is_linked(&items[user][i].fair.node))
 			continue;
-		fair_queue_add(&queue, &shares[user], &items[user][i].node);
+		fair_queue_add(&queue, &items[user][i].fair);
 		added++;
 	}
 }
 
 /* The user of the item; USERS: there is none. */
-static unsigned user_of(struct list *node)
+static unsigned user_of(struct fair_item *item)
 {
-	return node != NULL ? list_entry(node, struct item, node)->user : USERS;
+	return item != NULL ? RNIC_CONTAINER_OF(item, struct item, fair)->user : USERS;
 }
 
 static int tear_down(void **state)
@@ -81,8 +82,8 @@ static void test_items_that_go_by_themselves(void **state)
 	(void)state;
 	add(0, 2);
 	add(1, 1);
-	list_remove(&items[0][0].node);
-	list_remove(&items[1][0].node);
+	list_remove(&items[0][0].fair.node);
+	list_remove(&items[1][0].fair.node);
 	assert_false(fair_queue_is_empty(&queue));
 	assert_int_equal(user_of(fair_queue_take(&queue)), 0);
 	assert_true(fair_queue_is_empty(&queue));
@@ -120,9 +121,9 @@ static void test_who_was_not_served_comes_first(void **state)
 		assert_int_equal(user_of(fair_queue_take_due(&queue)), round == 0 ? 0 : 1);
 		assert_int_equal(user_of(fair_queue_take_due(&queue)), round == 0 ? 1 : 0);
 		assert_null(fair_queue_take_due(&queue));
-		fair_queue_note_served(&queue, &shares[0]);
+		fair_queue_note_served(&queue, &items[0][0].fair);
 	}
-	fair_queue_note_served(&queue, &shares[1]);
+	fair_queue_note_served(&queue, &items[1][0].fair);
 	add(0, 1);
 	add(1, 1);
 	fair_queue_begin_round(&queue, 1);
