@@ -52,8 +52,8 @@ static inline uint32_t rnic_lane_send_socket(uint32_t qpn)
 }
 
 /*
- * The UDP source port of packets from `source_qpn` to `dest_qpn`, where the kernel of the sender's
- * host tells lanes apart. No other user of that host can have this port meanwhile.
+ * The UDP source port of packets from `source_qpn` to `dest_qpn`, unless another program of the
+ * sender's host has the port. A daemon keeps other users from it (port_guards.h).
  */
 static inline uint16_t rnic_lane_send_port(uint32_t source_qpn, uint32_t dest_qpn)
 {

@@ -320,7 +320,7 @@ RNIC_AT(struct rnic_ctl_show_reply, row_count, 4);
 RNIC_AT(struct rnic_ctl_show_reply, row_bytes, 8);
 RNIC_AT(struct rnic_ctl_show_reply, next, 12);
 
-RNIC_SIZE(struct rnic_show_device, 1248);
+RNIC_SIZE(struct rnic_show_device, 1352);
 RNIC_AT(struct rnic_show_device, device, 0);
 RNIC_AT(struct rnic_show_device, port, 176);
 RNIC_AT(struct rnic_show_device, udp_port, 196);
@@ -339,6 +339,8 @@ RNIC_AT(struct rnic_show_device, lane_count, 1052);
 RNIC_AT(struct rnic_show_device, ecn, 1056);
 RNIC_AT(struct rnic_show_device, pkeys, 1072);
 RNIC_AT(struct rnic_show_device, lanes, 1184);
+RNIC_AT(struct rnic_show_device, source_ports, 1248);
+RNIC_AT(struct rnic_show_device, unused_addresses, 1344);
 
 RNIC_SIZE(struct rnic_show_client, 64);
 RNIC_AT(struct rnic_show_client, client_id, 0);

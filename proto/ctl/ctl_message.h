@@ -31,6 +31,7 @@
 #define RNIC_TROUBLE_SUBJECT_BYTES 96
 #define RNIC_CTL_NAME_BYTES	   RNIC_DEVICE_NAME_BYTES
 #define RNIC_CTL_LANES_BYTES	   64
+#define RNIC_CTL_PORTS_TEXT_BYTES  96
 #define RNIC_CTL_PKEYS_TEXT_BYTES  (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
@@ -518,6 +519,10 @@ struct rnic_show_device {
 	char ecn[RNIC_CTL_NAME_BYTES];	       /* "off" or "on" */
 	char pkeys[RNIC_CTL_PKEYS_TEXT_BYTES]; /* as rnicd takes them: "0xffff,0x8001" */
 	char lanes[RNIC_CTL_LANES_BYTES];      /* the number, or "one" and why */
+	/* How many UDP ports that packets come from are kept from other users, and which are not */
+	char source_ports[RNIC_CTL_PORTS_TEXT_BYTES];
+	uint32_t unused_addresses; /* of the interface, where another program has UDP port 4791 */
+	uint32_t reserved;
 };
 
 struct rnic_show_client {

@@ -91,8 +91,7 @@ struct rnic_process_ready {
 
 /*
  * The slot `index` has this GID from now on, and the descriptors are its receive socket and its
- * RNIC_LANE_SEND_SOCKETS send sockets, or the receive socket alone where the kernel tells no lanes
- * apart; or the slot is empty (a zero GID, no descriptors).
+ * RNIC_LANE_SEND_SOCKETS send sockets; or the slot is empty (a zero GID, no descriptors).
  */
 struct rnic_process_gid {
 	uint32_t index;

@@ -148,10 +148,10 @@ static void take_sockets(struct lane_program *program)
 	do
 		count = direct_receive(&program->direct, &letter, fds);
 	while (letter.header.operation != RNIC_PROCESS_GID || count == 0);
-	assert_true(count == 1 || count == GID_FDS_MAX);
+	assert_int_equal(count, GID_FDS_MAX);
 	program->receive_fd = fds[0];
 	for (unsigned i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
-		program->send_fds[i] = count == 1 ? -1 : fds[1 + i];
+		program->send_fds[i] = fds[1 + i];
 }
 
 void lane_program_open(struct lane_program *program)

@@ -54,14 +54,12 @@ static void own_address(char text[INET_ADDRSTRLEN])
 		 pid % 256);
 }
 
-int hostile_start(void **state)
+void hostile_start_at(const char *address, const char *peer_ports)
 {
-	char ready_text[16], address[INET_ADDRSTRLEN];
+	char ready_text[16];
 	int ready[2];
 	char byte;
 
-	(void)state;
-	own_address(address);
 	snprintf(rnicd.directory, sizeof(rnicd.directory), "/tmp/rnic-hostile-XXXXXX");
 	assert_non_null(mkdtemp(rnicd.directory));
 	snprintf(rnicd.path, sizeof(rnicd.path), "%s/rnicd.sock", rnicd.directory);
@@ -72,12 +70,22 @@ int hostile_start(void **state)
 	if (rnicd.pid == 0) {
 		close(ready[0]);
 		execl(daemon_program, "rnicd", "--socket", rnicd.path, "--address", address,
-		      "--ready-fd", ready_text, "--log-level", "error", (char *)NULL);
+		      "--ready-fd", ready_text, "--log-level", "error", "--peer-ports", peer_ports,
+		      (char *)NULL);
 		_exit(127);
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
+}
+
+int hostile_start(void **state)
+{
+	char address[INET_ADDRSTRLEN];
+
+	(void)state;
+	own_address(address);
+	hostile_start_at(address, "pinned");
 	return 0;
 }
 

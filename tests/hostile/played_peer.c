@@ -22,9 +22,9 @@ struct sockaddr_in played_peer_address(const struct rnic_gid *gid, uint16_t port
 	return address;
 }
 
-void played_peer_write(const struct played_peer *played, int fd, uint16_t port, uint32_t psn)
+size_t played_peer_build_write(const struct played_peer *played, uint16_t port, uint32_t psn,
+			       uint8_t bytes[RNIC_PACKET_BYTES_MAX])
 {
-	const struct sockaddr_in to = played_peer_address(&played->own, RNIC_UDP_PORT);
 	const int opcode =
 		rnic_opcode_find(RNIC_SERVICE_RC, RNIC_OPERATION_WRITE, RNIC_POSITION_ONLY, 0);
 	const struct rnic_packet packet = {
@@ -36,11 +36,18 @@ void played_peer_write(const struct played_peer *played, int fd, uint16_t port, 
 		.dest_qpn = played->client.qpn,
 		.psn = rnic_psn(psn),
 	};
-	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
-	size_t length = rnic_packet_encode_headers(&packet, bytes);
+	const size_t length = rnic_packet_encode_headers(&packet, bytes);
 
 	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
-	length += RNIC_ICRC_BYTES;
+	return length + RNIC_ICRC_BYTES;
+}
+
+void played_peer_write(const struct played_peer *played, int fd, uint16_t port, uint32_t psn)
+{
+	const struct sockaddr_in to = played_peer_address(&played->own, RNIC_UDP_PORT);
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	const size_t length = played_peer_build_write(played, port, psn, bytes);
+
 	assert_int_equal(sendto(fd, bytes, length, 0, (const struct sockaddr *)&to, sizeof(to)),
 			 length);
 }

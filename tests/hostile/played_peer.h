@@ -6,6 +6,7 @@
 #ifndef TESTS_HOSTILE_PLAYED_PEER_H
 #define TESTS_HOSTILE_PLAYED_PEER_H
 
+#include "proto/wire/packet.h"
 #include "tests/hostile/hostile_link.h"
 
 #include <netinet/in.h>
@@ -29,6 +30,13 @@ void played_peer_open(struct played_peer *played, const struct rnic_gid *gid, ui
 void played_peer_close(struct played_peer *played);
 
 struct sockaddr_in played_peer_address(const struct rnic_gid *gid, uint16_t port);
+
+/*
+ * Builds a WRITE of no bytes, which needs no key and asks for an acknowledgement, from UDP `port`.
+ * Returns the length.
+ */
+size_t played_peer_build_write(const struct played_peer *played, uint16_t port, uint32_t psn,
+			       uint8_t bytes[RNIC_PACKET_BYTES_MAX]);
 
 /* Sends a WRITE of no bytes, which needs no key and asks for an acknowledgement, from UDP `port`.
  */

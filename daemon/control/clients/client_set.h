@@ -32,6 +32,9 @@ struct device_settings {
 	char ecn[RNIC_CTL_NAME_BYTES];
 	char lanes[RNIC_CTL_LANES_BYTES];
 	uint32_t lane_count;
+	/* At present: */
+	char source_ports[RNIC_CTL_PORTS_TEXT_BYTES];
+	uint32_t unused_addresses;
 };
 
 /* A client that has gone, for troubles that its device process reports later. */

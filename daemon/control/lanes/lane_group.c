@@ -294,25 +294,27 @@ static void reset_receive_socket(struct lane_group *group, int fd)
 }
 
 /*
- * Binds to the port of the lane and the destination, or to any port of the kernel's choice where
- * another user has that one. Peers take a queue pair's packets from one port (peer_ports.h), so
- * SO_REUSEPORT gives the port once more when the address comes back: the lane's holder may not have
- * closed the socket that had the port before.
+ * Binds to the port of the lane and the destination. Its guard shares the port with this user's
+ * sockets by SO_REUSEPORT. So the port is free once more when the address comes back, though the
+ * lane's holder may not have closed the socket that had it before: peers take a queue pair's
+ * packets from one port (peer_ports.h).
  */
 static int bind_send_socket(int fd, const struct lane_group *group, uint8_t lane, uint32_t index)
 {
 	const struct lane_group_options *options = &group->options;
+	const uint16_t port = port_guards_port(options->guards, lane, index);
 	union udp_address address;
-	uint16_t port =
-		(uint16_t)(rnic_lane_send_port((uint32_t)lane << RNIC_LANE_BITS, 0) + index);
 	socklen_t address_bytes =
 		udp_address_write(&address, &options->gid, port, options->netdev_index);
-	int result = set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	int result = port_guards_own(options->guards, fd);
 
+	if (result == 0)
+		result = set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (result != 0)
 		return result;
 	if (bind(fd, &address.any, address_bytes) == 0)
 		return 0;
+	/* A port without a guard. */
 	if (errno != EADDRINUSE)
 		return -errno;
 	udp_address_write(&address, &options->gid, 0, options->netdev_index);
@@ -355,12 +357,10 @@ close_fd:
 	return result;
 }
 
-/* Lane 0 sends to lane 0 alone, and the holder of the only socket by that. */
-static uint32_t sender_count(const struct lane_group *group, uint8_t lane)
+/* Lane 0 sends to lane 0 alone. */
+static uint32_t sender_count(uint8_t lane)
 {
-	if (lane == 0)
-		return 1;
-	return lane_group_is_steered(group) ? RNIC_LANE_SEND_SOCKETS : 0;
+	return lane == 0 ? 1 : RNIC_LANE_SEND_SOCKETS;
 }
 
 static void forget_sockets(struct udp_lane_sockets *out)
@@ -373,10 +373,12 @@ static void forget_sockets(struct udp_lane_sockets *out)
 int lane_group_take_sender(struct lane_group *group, struct udp_lane_sockets *out,
 			   char text[PORT_TEXT_BYTES])
 {
-	int result = open_send_socket(group, 0, 0, text);
+	int result;
 
 	assert(!lane_group_is_steered(group));
 	forget_sockets(out);
+	port_guards_hold(group->options.guards, 0);
+	result = open_send_socket(group, 0, 0, text);
 	if (result < 0)
 		return result;
 	out->receive_fd = result;
@@ -391,7 +393,8 @@ int lane_group_take(struct lane_group *group, uint8_t lane, struct udp_lane_sock
 
 	forget_sockets(out);
 	reset_receive_socket(group, fd);
-	for (uint32_t i = 0; i < sender_count(group, lane); i++) {
+	port_guards_hold(group->options.guards, lane);
+	for (uint32_t i = 0; i < sender_count(lane); i++) {
 		result = open_send_socket(group, lane, i, text);
 		if (result < 0)
 			goto close_sockets;

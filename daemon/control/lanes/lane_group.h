@@ -11,8 +11,9 @@
  * would reach any socket of the group.
  *
  * Where the kernel takes no program, the group has one socket, which is not steered. One process at
- * a time reads it: the holder of lane RNIC_LANE_FIRST, which also sends by it and passes on what is
- * for lane 0, or lane 0 while there is no such holder.
+ * a time reads it: the holder of lane RNIC_LANE_FIRST, which passes on what is for lane 0, or lane
+ * 0 while there is no such holder. Nobody sends by a receive socket: other users of the host may
+ * have the RoCEv2 port at other addresses, and so may forge packets from this port.
  *
  * Invariant: the group holds all its sockets until it closes, whoever has duplicates. The last
  * close of one of them would give its place in the order to another. It gets its program once, when
@@ -21,6 +22,7 @@
 #ifndef DAEMON_CONTROL_LANES_LANE_GROUP_H
 #define DAEMON_CONTROL_LANES_LANE_GROUP_H
 
+#include "daemon/control/lanes/port_guards.h"
 #include "lib/nic/port/port.h"
 #include "lib/nic/port/udp/udp_lane_sockets.h"
 #include "proto/base/lane.h"
@@ -37,6 +39,7 @@ struct lane_group_options {
 	uint16_t udp_port;     /* 0: RNIC_UDP_PORT; tests use another one */
 	uint32_t socket_count; /* lanes with lane 0: lane_group_sockets_permitted() */
 	bool is_gro_on;
+	struct port_guards *guards; /* outlive the group */
 };
 
 struct lane_group {
@@ -73,8 +76,7 @@ bool lane_group_is_steered(const struct lane_group *group);
 
 /*
  * Gives the lane, 0 or one that the group has, to a holder: a duplicate of the empty receive
- * socket, and new send sockets (lane 0: the first one alone; RNIC_LANE_FIRST of a group that is not
- * steered: none) at their ports, or at any free ports where another program has those. The caller
+ * socket, and new send sockets (lane 0: the first one alone) at the ports of the guards. The caller
  * closes the descriptors. Errors with a sentence in `text`: of dup(2), socket(2), bind(2),
  * setsockopt(2); nothing is open then.
  */

@@ -50,6 +50,9 @@ void lane_groups_init(struct lane_groups *groups, const struct lane_groups_confi
 		port_text_error(text, 0, "users at a time that are served: %u, because of %s",
 				lane_groups_count(groups), groups->scarcity);
 	segmentation_open(&groups->segmentation, config->segmentation, now_ns);
+	port_guards_init(&groups->guards, config->owner);
+	if (config->serves_all)
+		port_guards_hold_all(&groups->guards, lane_groups_count(groups));
 }
 
 bool lane_groups_are_steered(const struct lane_groups *groups)
@@ -100,6 +103,7 @@ void lane_groups_close(struct lane_groups *groups)
 	for (uint32_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++)
 		close_group(groups, &groups->resting[i].group);
 	segmentation_close(&groups->segmentation);
+	port_guards_close(&groups->guards);
 }
 
 static void close_resting(struct lane_groups *groups, struct resting_group *place)
@@ -156,6 +160,7 @@ int lane_groups_set_gid(struct lane_groups *groups, uint32_t index, const struct
 		.udp_port = groups->config.udp_port,
 		.socket_count = groups->sockets_each,
 		.is_gro_on = groups->segmentation.is_on,
+		.guards = &groups->guards,
 	};
 
 	assert(index < RNIC_GIDS_MAX);

@@ -19,14 +19,18 @@
 #define LANE_GROUPS_RESTING_MAX 8
 #define LANE_GROUPS_REST_NS	UINT64_C(10000000000)
 
-/* What the control plane opens for the holder of a lane: link, PID, an answer that waits. */
-#define LANE_GROUPS_HOLDER_DESCRIPTORS 3
+/* What the control plane opens for the holder of a lane: link, PID, an answer that waits; and the
+ * guards of the lane's ports. */
+#define LANE_GROUPS_HOLDER_DESCRIPTORS (3 + RNIC_LANE_SEND_SOCKETS)
 
 struct lane_groups_config {
 	uint32_t netdev_index; /* scope of link-local addresses */
 	uint16_t udp_port;     /* 0: RNIC_UDP_PORT; tests use another one */
 	uint32_t gid_slots;    /* that the device may use: 1 to RNIC_GIDS_MAX */
 	enum segmentation_mode segmentation;
+	uid_t owner;	 /* of the sockets: port_guards_init() */
+	bool serves_all; /* other users have lanes: the ports of all lanes are held from the start
+			  */
 };
 
 /* Room for lane_groups_text(). */
@@ -44,14 +48,16 @@ struct lane_groups {
 	struct lane_group groups[RNIC_GIDS_MAX]; /* by GID index; without sockets: none */
 	struct resting_group resting[LANE_GROUPS_RESTING_MAX];
 	struct lane_table table;
+	struct port_guards guards;
 	struct segmentation segmentation; /* and so UDP_GRO of all sockets */
 	uint64_t drained;		  /* datagrams of groups that are gone */
 	bool has_closed;		  /* a resting group, since the last lane_groups_follow() */
 };
 
 /*
- * Finds how many lanes this process may have. Opens no socket of the network yet. `text` gets a
- * sentence for the log when there are fewer lanes than a device can have, else it is empty.
+ * Finds how many lanes this process may have, and holds their ports where they are for all users.
+ * `text` gets a sentence for the log when there are fewer lanes than a device can have, else it is
+ * empty.
  */
 void lane_groups_init(struct lane_groups *groups, const struct lane_groups_config *config,
 		      uint64_t now_ns, char text[PORT_TEXT_BYTES]);

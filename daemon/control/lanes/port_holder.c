@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/lanes/port_holder.h"
 
+#include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 
 #include <ctype.h>
@@ -181,4 +182,50 @@ bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint1
 	read_program(out);
 	out->hangs = process_hangs(out->pid);
 	return true;
+}
+
+/*
+ * Reads port and user of a line: slot, local address, remote address, state, queues, timer,
+ * retransmits, user. False: the port is not in the range.
+ */
+static bool read_user(const char *line, const struct port_range *range, uint16_t *port, uid_t *uid)
+{
+	const char *text = strchr(line, ':');
+	char *end;
+	unsigned long number;
+
+	text = text == NULL ? NULL : strchr(text + 1, ':');
+	if (text == NULL)
+		return false;
+	number = strtoul(text + 1, &end, 16);
+	if (number < range->first || number - range->first >= range->count)
+		return false;
+	*port = (uint16_t)number;
+	for (int fields = 0; fields < 6; fields++) {
+		end += strspn(end, " ");
+		if (fields == 5)
+			*uid = (uid_t)strtoul(end, NULL, 10);
+		end += strcspn(end, " ");
+	}
+	return true;
+}
+
+void port_holder_list(const struct port_range *range,
+		      void (*found)(void *context, uint16_t port, uid_t uid), void *context)
+{
+	static const char *const lists[] = {"/proc/self/net/udp", "/proc/self/net/udp6"};
+	char line[512];
+	uint16_t port;
+	uid_t uid;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(lists); i++) {
+		FILE *file = fopen(lists[i], "re");
+
+		if (file == NULL)
+			continue;
+		while (fgets(line, sizeof(line), file) != NULL)
+			if (read_user(line, range, &port, &uid))
+				found(context, port, uid);
+		fclose(file);
+	}
 }

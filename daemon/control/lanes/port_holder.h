@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the process that has a UDP port. The kernel says only that somebody has it; the person who
- * starts a daemon wants to know who.
+ * Finds who has a UDP port, in the lists of the kernel: bind(2) says only that somebody has the
+ * port, and whoever starts a daemon wants to know who.
  */
 #ifndef DAEMON_CONTROL_LANES_PORT_HOLDER_H
 #define DAEMON_CONTROL_LANES_PORT_HOLDER_H
@@ -26,5 +26,19 @@ struct port_holder {
  * when no such process is visible: it is of another user or another PID namespace.
  */
 bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port);
+
+/* Ports `first` to `first` + `count` - 1. */
+struct port_range {
+	uint16_t first;
+	uint32_t count;
+};
+
+/*
+ * Calls `found` for each UDP socket of this network namespace whose port is in the range, with the
+ * user that the kernel's list names. A microsecond for each socket of the namespace. A system
+ * without /proc has none.
+ */
+void port_holder_list(const struct port_range *range,
+		      void (*found)(void *context, uint16_t port, uid_t uid), void *context);
 
 #endif

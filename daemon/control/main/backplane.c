@@ -103,19 +103,17 @@ static int backplane_open_sockets(void *context, uint8_t lane, uint32_t index,
 				  struct device_lane_sockets *sockets, char text[DEVICE_TEXT_BYTES])
 {
 	struct backplane *backplane = context;
-	const bool has_one_lane = !lane_groups_are_steered(&backplane->lanes);
 	struct udp_lane_sockets taken;
 	int result;
 
 	/* Lane 0 reads no more, before the device process does. */
-	if (has_one_lane)
+	if (!lane_groups_are_steered(&backplane->lanes))
 		backplane_lend(backplane, index);
 	result = lane_groups_take_sockets(&backplane->lanes, index, lane, &taken, text);
 	if (result != 0)
 		return result;
 	sockets->fds[0] = taken.receive_fd;
 	memcpy(sockets->fds + 1, taken.send_fds, sizeof(taken.send_fds));
-	sockets->count = has_one_lane ? 1 : 1 + RNIC_LANE_SEND_SOCKETS;
 	return 0;
 }
 
@@ -446,6 +444,8 @@ static void backplane_open_lanes(struct backplane *backplane, uint64_t now_ns)
 		.netdev_index = backplane->config.addressing->netdev_index,
 		.gid_slots = backplane->config.addressing->has_one_address ? 1 : RNIC_GIDS_MAX,
 		.segmentation = backplane->config.segmentation,
+		.owner = backplane->config.owner,
+		.serves_all = backplane->config.owner == 0,
 	};
 	char text[PORT_TEXT_BYTES];
 

@@ -29,6 +29,8 @@
 #define DEVICE_RNIC_MTU_MAX   5
 #define DEVICE_DEFAULT_PKEY   0xffff
 
+_Static_assert(RNIC_CTL_PORTS_TEXT_BYTES == PORT_GUARDS_TEXT_BYTES, "rnicctl shows the text");
+
 _Static_assert(CONTROL_REASON_BYTES >= PORT_TEXT_BYTES &&
 		       CONTROL_REASON_BYTES >= DEVICE_TEXT_BYTES &&
 		       CONTROL_REASON_BYTES >= SOCKET_PATH_REASON_BYTES &&
@@ -124,6 +126,20 @@ static void control_fill_facts(struct control_plane *control, const struct contr
 	device_network_fill_facts(&control->network);
 }
 
+/* Guards of ports come with the lanes of an ordinary user's daemon; addresses come and go. */
+static void control_follow_ports(struct control_plane *control)
+{
+	struct port_guards *guards = &control->backplane.lanes.guards;
+	char text[PORT_GUARDS_WARNING_BYTES];
+
+	control->settings.unused_addresses = (uint32_t)__builtin_popcount(control->network.refused);
+	if (!port_guards_take_news(guards))
+		return;
+	port_guards_text(guards, control->settings.source_ports);
+	if (port_guards_warning(guards, text))
+		log_warning("%s", text);
+}
+
 static void control_fill_settings(struct control_plane *control,
 				  const struct control_config *config)
 {
@@ -135,6 +151,7 @@ static void control_fill_settings(struct control_plane *control,
 	control_copy_name(settings->ecn, config->has_ecn ? "on" : "off");
 	lane_groups_text(&control->backplane.lanes, settings->lanes);
 	settings->lane_count = lane_groups_count(&control->backplane.lanes);
+	control_follow_ports(control);
 }
 
 static int control_open_network(struct control_plane *control, const struct control_config *config,
@@ -415,6 +432,7 @@ bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 	}
 	client_teardown_run(clients);
 	ctl_server_follow(&control->server, now_ns);
+	control_follow_ports(control);
 	if (was_busy)
 		device_view_note(&control->view, now_ns);
 	if (clients->peers.count < client_count)

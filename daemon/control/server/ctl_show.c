@@ -64,6 +64,8 @@ static void show_device(struct show_walk *walk)
 	memcpy(row->ecn, settings->ecn, sizeof(row->ecn));
 	memcpy(row->lanes, settings->lanes, sizeof(row->lanes));
 	row->lane_count = settings->lane_count;
+	memcpy(row->source_ports, settings->source_ports, sizeof(row->source_ports));
+	row->unused_addresses = settings->unused_addresses;
 	show_pkeys(&facts->pkeys, row->pkeys);
 }
 

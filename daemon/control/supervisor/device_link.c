@@ -83,7 +83,7 @@ static int link_send_gid(struct device_child *process, uint32_t index, const str
 			return 0;
 		}
 		letter.fds = sockets.fds;
-		letter.fd_count = sockets.count;
+		letter.fd_count = RNIC_COUNT_OF(sockets.fds);
 	}
 	result = link_send_state(process, &letter);
 	for (unsigned i = 0; i < letter.fd_count; i++)

@@ -22,7 +22,6 @@ struct device_child;
 /* The sockets of a lane at one GID. */
 struct device_lane_sockets {
 	int fds[1 + RNIC_LANE_SEND_SOCKETS]; /* the receive socket, then the send sockets */
-	unsigned count;			     /* 1: there are no send sockets, and no other lanes */
 };
 
 struct device_set_host {

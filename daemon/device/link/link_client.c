@@ -156,8 +156,8 @@ static int link_client_take_fd(struct link_client *link, unsigned i)
 }
 
 /*
- * Takes the sockets of a GID: one to receive, and all that send, or none of these where the device
- * has one lane only. Returns false when one is missing; then it has closed the rest.
+ * Takes the sockets of a GID: one to receive, and all that send. Returns false when one is missing;
+ * then it has closed the rest.
  */
 static bool link_client_take_sockets(struct link_client *link, struct udp_lane_sockets *sockets)
 {
@@ -166,7 +166,7 @@ static bool link_client_take_sockets(struct link_client *link, struct udp_lane_s
 	sockets->receive_fd = link_client_take_fd(link, 0);
 	for (unsigned i = 0; i < RNIC_LANE_SEND_SOCKETS; i++)
 		sockets->send_fds[i] = link_client_take_fd(link, 1 + i);
-	if (count == 1 || count == 1 + RNIC_LANE_SEND_SOCKETS)
+	if (count == 1 + RNIC_LANE_SEND_SOCKETS)
 		return true;
 	udp_lane_sockets_close(sockets);
 	return false;

@@ -55,11 +55,13 @@ own $holder
 wait_for 10 grep -q bound "$WORK/holder.out"
 on 0 ip address add $address/24 dev veth0
 check "the log says so" wait_for 5 is_refused
+check "rnicctl too" holds 0 device "rows['unused_addresses'] == 1"
 check "there is no such GID meanwhile" never 4 has_gid
 check "the log says so once" is_refused
 end_process $holder
 wait $holder 2>/dev/null
 check "there is one soon after the port is free" wait_for 15 has_gid
+check "rnicctl says so, too" holds 0 device "rows['unused_addresses'] == 0"
 
 echo "# a device process stands still"
 program_start a $user_a

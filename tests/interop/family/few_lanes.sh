@@ -10,8 +10,8 @@
 
 require_users
 user_c=31003
-# Two users and the control plane, 43 descriptors for each at most, with half of all descriptors.
-daemon_prefix=(prlimit --nofile=264:264)
+# Two users and the control plane, 51 descriptors for each at most, with half of all descriptors.
+daemon_prefix=(prlimit --nofile=312:312)
 topology_start "$@"
 
 check "the log says how many users" \

@@ -80,6 +80,18 @@ static uint32_t loopback_receive(struct port *port, struct datagram *into, uint3
 	return count + queue_take(self, into + count, max - count, now_ns);
 }
 
+/*
+ * The port from which the lane would send the packet: the receiver may take packets of rnicd alone
+ * (peer_ports.h). Source and destination are in the same lane.
+ */
+static uint16_t source_port_of(const struct loopback *self, const struct datagram *datagram)
+{
+	const uint32_t dest_qpn = segment_dest_qpn(datagram);
+
+	return self->lane == RNIC_LANE_NONE ? RNIC_UDP_PORT
+					    : rnic_lane_send_port(dest_qpn, dest_qpn);
+}
+
 static bool try_enqueue(struct loopback *self, struct datagram *datagram)
 {
 	uint32_t slot = self->head % LOOPBACK_QUEUE_MAX;
@@ -89,7 +101,7 @@ static bool try_enqueue(struct loopback *self, struct datagram *datagram)
 	if (self->head - self->free_from == LOOPBACK_QUEUE_MAX)
 		return false;
 	assert(bytes <= RNIC_PACKET_BYTES_MAX);
-	segment_seal(datagram, 1, RNIC_UDP_PORT);
+	segment_seal(datagram, 1, source_port_of(self, datagram));
 	memcpy(copy, datagram->bytes, bytes);
 	self->queue[slot] = (struct datagram){
 		.addresses = datagram->addresses,

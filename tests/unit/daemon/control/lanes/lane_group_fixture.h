@@ -21,6 +21,9 @@ struct lane_datagram {
  */
 int lane_fixture_be_ordinary(void **state);
 
+/* Of the groups of lane_fixture_open(). */
+extern struct port_guards lane_fixture_guards;
+
 /* Opens a group of `socket_count` sockets, which must succeed; tells the user of root's rights. */
 void lane_fixture_open(struct lane_group *group, const struct rnic_gid *gid, uint16_t udp_port,
 		       uint32_t socket_count);

@@ -18,7 +18,8 @@ static char text[PORT_TEXT_BYTES];
 
 static struct lane_groups *groups_open(uint64_t now_ns)
 {
-	const struct lane_groups_config config = {.gid_slots = 2, .segmentation = SEGMENTATION_ON};
+	const struct lane_groups_config config = {
+		.gid_slots = 2, .segmentation = SEGMENTATION_ON, .owner = geteuid()};
 	struct lane_groups *groups = calloc(1, sizeof(*groups));
 
 	assert_non_null(groups);
@@ -177,8 +178,8 @@ static void test_many_rest(void **state)
 
 static void test_few_descriptors(void **state)
 {
-	const struct lane_groups_config config = {.gid_slots = 2};
-	struct rlimit files = {140, 140}, none = {3, 140};
+	const struct lane_groups_config config = {.gid_slots = 2, .owner = geteuid()};
+	struct rlimit files = {300, 300}, none = {3, 300};
 	struct lane_groups *groups = calloc(1, sizeof(*groups));
 	char name[LANE_GROUPS_TEXT_BYTES];
 	uint8_t lane;

@@ -11,6 +11,7 @@
 #include "tests/unit/unit_test.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #define MAD_BYTES      256
 #define PACKETS_MAX    256
@@ -370,7 +371,7 @@ struct host {
 
 static void host_open(struct host *host, const struct rnic_gid *gid)
 {
-	const struct lane_groups_config config = {.gid_slots = 1};
+	const struct lane_groups_config config = {.gid_slots = 1, .owner = geteuid()};
 	const struct port_stack_config stack_config = {.lane = RNIC_LANE_ZERO,
 						       .port = UDP_PORT_SOCKET};
 	struct udp_lane_sockets sockets;

@@ -54,8 +54,7 @@ static int fixture_open_sockets(void *context, uint8_t lane, uint32_t index,
 		snprintf(text, DEVICE_TEXT_BYTES, "no sockets");
 		return fixture->sockets_error;
 	}
-	sockets->count = COUNT_OF(sockets->fds);
-	for (size_t i = 0; i < sockets->count; i++)
+	for (size_t i = 0; i < COUNT_OF(sockets->fds); i++)
 		sockets->fds[i] = fixture_open_null();
 	return 0;
 }

@@ -313,25 +313,31 @@ static void assert_receives(const struct sockaddr_in *address)
 	fail_msg("no datagram reached the device process");
 }
 
+/* Sends the GID with the sockets of a lane; the receive socket is at `address`. */
+static void send_lane_sockets(const struct rnic_process_gid *gid, struct sockaddr_in *address)
+{
+	int fds[1 + RNIC_LANE_SEND_SOCKETS];
+	struct sockaddr_in other;
+
+	for (size_t at = 0; at < COUNT_OF(fds); at++)
+		fds[at] = open_udp(at == 0 ? address : &other);
+	fake_send(&control, RNIC_PROCESS_GID, gid, sizeof(*gid), fds, COUNT_OF(fds));
+	for (size_t at = 0; at < COUNT_OF(fds); at++)
+		close(fds[at]);
+}
+
 static void test_address_comes_with_its_sockets(void **state)
 {
 	static const enum udp_port_kind ports[] = {UDP_PORT_SOCKET, UDP_PORT_AUTO};
 	struct rnic_process_gid gid = {.index = 3};
-	struct sockaddr_in address, other;
+	struct sockaddr_in address;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(ports); i++) {
 		fake_run(&control, ports[i]);
 		for (int round = 0; round < 3; round++) {
-			int fds[1 + RNIC_LANE_SEND_SOCKETS];
-
-			for (size_t at = 0; at < COUNT_OF(fds); at++)
-				fds[at] = open_udp(at == 0 ? &address : &other);
 			gid.gid = own_gid;
-			fake_send(&control, RNIC_PROCESS_GID, &gid, sizeof(gid), fds,
-				  COUNT_OF(fds));
-			for (size_t at = 0; at < COUNT_OF(fds); at++)
-				close(fds[at]);
+			send_lane_sockets(&gid, &address);
 			assert_receives(&address);
 		}
 		gid.gid = (struct rnic_gid){{0}};
@@ -382,9 +388,7 @@ static void test_packet_of_another_lane_goes_back(void **state)
 
 	(void)state;
 	fake_run(&control, UDP_PORT_SOCKET);
-	fd = open_udp(&address);
-	fake_send(&control, RNIC_PROCESS_GID, &gid, sizeof(gid), &fd, 1);
-	close(fd);
+	send_lane_sockets(&gid, &address);
 	fd = open_udp(&from);
 	assert_int_equal(
 		setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont_fragment, sizeof(dont_fragment)),
