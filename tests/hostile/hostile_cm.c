@@ -26,6 +26,11 @@
 #define ASKED_MAX 1000000
 #define QP_STEPS  5 /* of HOSTILE_STEPS: a queue pair that was not connected yet */
 
+#define EPHEMERAL_PORTS 28232
+#define FEW		100
+#define FIRST_USER	31001
+#define GREEDY		3 /* users who take all that they get */
+
 struct cm_client {
 	struct hostile_client base;
 	struct rnic_handle channel;
@@ -41,10 +46,17 @@ static void open_channel(struct cm_client *client)
 	client->channel_fd = reply.fds[0];
 }
 
+static void open_client_as(struct cm_client *client, uid_t user)
+{
+	hostile_client_adopt(
+		&client->base,
+		user == geteuid() ? hostile_connect(&rnicd) : hostile_connect_as(&rnicd, user), 1);
+	open_channel(client);
+}
+
 static void open_client(struct cm_client *client)
 {
-	hostile_client_open(&client->base, &rnicd, 1);
-	open_channel(client);
+	open_client_as(client, geteuid());
 }
 
 static void close_client(struct cm_client *client)
@@ -637,6 +649,54 @@ static void test_joining_a_group_of_another_family(void **state)
 	expect_service();
 }
 
+/* Binds a new identifier to a port of the daemon's choice; returns the daemon's status. */
+static int32_t take_port(const struct cm_client *client)
+{
+	const struct rnic_endpoint any = {.family = 4, .address.bytes = {[10] = 0xff, [11] = 0xff}};
+	const struct rnic_ctl_cm_bind bind = {
+		.id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
+		.local = any,
+	};
+
+	return ask(client, RNIC_CTL_CM_BIND, &bind, sizeof(bind));
+}
+
+static uint32_t take_all_ports(const struct cm_client *client)
+{
+	uint32_t count = 0;
+
+	while (take_port(client) == 0)
+		count++;
+	return count;
+}
+
+/* Three users take all ports that they get. Another user, and root, find enough. */
+static void test_ports_are_shared(void **state)
+{
+	struct cm_client greedy[GREEDY], late;
+	uint32_t count, before = EPHEMERAL_PORTS / 4 + 1;
+
+	(void)state;
+	hostile_skip_unless_root();
+	for (uint32_t i = 0; i < GREEDY; i++) {
+		open_client_as(&greedy[i], FIRST_USER + i);
+		count = take_all_ports(&greedy[i]);
+		assert_in_range(count, before / 4, before);
+		before = count;
+	}
+	open_client_as(&late, FIRST_USER + GREEDY);
+	for (uint32_t i = 0; i < FEW; i++)
+		assert_int_equal(take_port(&late), 0);
+	close_client(&late);
+	open_client(&late);
+	for (uint32_t i = 0; i < FEW; i++)
+		assert_int_equal(take_port(&late), 0);
+	close_client(&late);
+	for (uint32_t i = 0; i < GREEDY; i++)
+		close_client(&greedy[i]);
+	expect_service();
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -654,6 +714,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_claims_of_taken_events),
 		cmocka_unit_test(test_the_port_of_an_ended_listener_is_free),
 		cmocka_unit_test(test_joining_a_group_of_another_family),
+		cmocka_unit_test(test_ports_are_shared),
 	};
 
 	if (!hostile_arguments(argc, argv))

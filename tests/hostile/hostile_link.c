@@ -149,15 +149,20 @@ void hostile_skip_unless_root(void)
 	skip();
 }
 
-int hostile_connect_as_nobody(const struct hostile_daemon *daemon)
+int hostile_connect_as(const struct hostile_daemon *daemon, uid_t user)
 {
 	int fd;
 
 	assert_int_equal(chmod(daemon->directory, 0755), 0);
-	assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(seteuid(user), 0);
 	fd = hostile_connect(daemon);
 	assert_int_equal(seteuid(0), 0);
 	return fd;
+}
+
+int hostile_connect_as_nobody(const struct hostile_daemon *daemon)
+{
+	return hostile_connect_as(daemon, 65534);
 }
 
 bool hostile_send(int fd, const void *message, size_t bytes, const int *fds, unsigned fd_count)

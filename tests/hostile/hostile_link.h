@@ -51,7 +51,8 @@ int hostile_connect(const struct hostile_daemon *daemon);
 /* Ends the test where there are no other users that we could be. */
 void hostile_skip_unless_root(void);
 
-/* The same, of the user nobody. */
+/* A control connection of another user, and of the user nobody. */
+int hostile_connect_as(const struct hostile_daemon *daemon, uid_t user);
 int hostile_connect_as_nobody(const struct hostile_daemon *daemon);
 
 /* Sends `bytes` as one message with descriptors. False when the daemon hung up. */

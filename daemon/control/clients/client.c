@@ -32,7 +32,8 @@ static uint32_t client_draw_id(struct client_set *set)
 /* Opens the account of a client of `uid`. A user who has too much may still look. */
 static int client_open_account(struct client_set *set, struct quota_account *account, uid_t uid)
 {
-	struct user_quota *user = user_quota_join(&set->users, uid);
+	const uid_t account_uid = subordinate_ids_account(&set->subordinates, uid);
+	struct user_quota *user = user_quota_join(&set->users, account_uid);
 	int result;
 
 	if (user == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/clients/client_set.h"
 
+#include "daemon/control/cm/cm.h"
 #include "daemon/shared/quota/client_limits.h"
 
 /* Of all clients together. */
@@ -13,6 +14,10 @@ static const uint64_t client_set_limits[RESOURCE_COUNT] = {
 	[RESOURCE_SESSION] = LIMIT_SESSIONS,
 	[RESOURCE_CM_CHANNEL] = LIMIT_CM_CHANNELS,
 	[RESOURCE_CM_ID] = LIMIT_CM_IDS,
+	[RESOURCE_CM_PORT_IPOIB] = LIMIT_CM_EPHEMERAL_PORTS,
+	[RESOURCE_CM_PORT_TCP] = LIMIT_CM_EPHEMERAL_PORTS,
+	[RESOURCE_CM_PORT_UDP] = LIMIT_CM_EPHEMERAL_PORTS,
+	[RESOURCE_CM_PORT_IB] = LIMIT_CM_EPHEMERAL_PORTS,
 };
 
 int client_set_init(struct client_set *set, const struct client_set_config *config)
@@ -26,6 +31,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 		.next_client_id = 1,
 	};
 	user_quotas_init(&set->users, &set->peers.quotas);
+	subordinate_ids_init(&set->subordinates, SUBORDINATE_IDS_PATH);
 	handle_table_init(&set->numbers, LIMIT_SESSIONS);
 	list_init(&set->greeting);
 	for (uint32_t i = 0; i < CLIENT_SET_BUCKETS; i++)
@@ -38,5 +44,6 @@ void client_set_fini(struct client_set *set)
 {
 	handle_table_fini(&set->numbers);
 	user_quotas_fini(&set->users);
+	subordinate_ids_fini(&set->subordinates);
 	served_set_fini(&set->peers);
 }

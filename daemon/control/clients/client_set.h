@@ -6,6 +6,7 @@
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 
+#include "daemon/control/clients/subordinate_ids.h"
 #include "daemon/control/clients/throttled_users.h"
 #include "daemon/control/clients/trouble_log.h"
 #include "daemon/shared/base/handle_table.h"
@@ -61,6 +62,7 @@ struct client_set {
 	bool has_wrapped;	  /* all numbers of clients have been drawn once */
 	uint64_t now_ns;	  /* time of the turn under way */
 	struct user_quotas users; /* of the quotas of `peers` */
+	struct subordinate_ids subordinates;
 	struct throttled_users throttled_users;
 	struct trouble_log trouble_log;
 	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */

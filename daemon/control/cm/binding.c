@@ -100,9 +100,9 @@ static uint32_t *uses_of(struct binding_table *table, uint16_t port_space)
 /* The count of the port's bindings; NULL when the port is not ephemeral. */
 static uint32_t *find_uses(struct binding_table *table, uint16_t port_space, uint16_t port)
 {
-	const uint32_t place = (uint32_t)port - EPHEMERAL_FIRST;
-
-	return place < EPHEMERAL_COUNT ? &uses_of(table, port_space)[place] : NULL;
+	if (!cm_port_is_ephemeral(port))
+		return NULL;
+	return &uses_of(table, port_space)[port - EPHEMERAL_FIRST];
 }
 
 uint16_t binding_choose_port(struct binding_table *table, uint16_t port_space, uint32_t start)

@@ -18,7 +18,7 @@
 
 /* The ephemeral ports, as in Linux. */
 #define EPHEMERAL_FIRST 32768
-#define EPHEMERAL_COUNT 28232
+#define EPHEMERAL_COUNT LIMIT_CM_EPHEMERAL_PORTS
 
 struct cm_binding {
 	struct list node;  /* of binding_table.all */

@@ -27,8 +27,9 @@
 enum cm_limit {
 	LIMIT_CM_CONNECTIONS = 65536,
 	LIMIT_CM_BINDINGS = 65536,
-	LIMIT_CM_REPLIES = 256,	       /* replies without a connection that wait to be sent */
-	LIMIT_CM_PENDING_LISTENS = 64, /* requests that wait for a listener */
+	LIMIT_CM_EPHEMERAL_PORTS = 28232, /* of each port space */
+	LIMIT_CM_REPLIES = 256,		  /* replies without a connection that wait to be sent */
+	LIMIT_CM_PENDING_LISTENS = 64,	  /* requests that wait for a listener */
 };
 
 struct cm;
@@ -238,6 +239,9 @@ struct cm_bind {
  * port 0, and no port is free; -EINVAL no such port space; -ENOSPC too many bindings; -ENOMEM.
  */
 int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **binding);
+
+/* Whether cm_bind() may choose the port, which is one of LIMIT_CM_EPHEMERAL_PORTS. */
+bool cm_port_is_ephemeral(uint16_t port);
 
 /* The `user` of the oldest binding for which cm_bind() is -EADDRINUSE; NULL: there is none. */
 void *cm_bind_holder(struct cm *cm, const struct cm_bind *bind);

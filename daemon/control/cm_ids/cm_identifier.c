@@ -318,6 +318,63 @@ bool cm_identifier_drop_event(struct client_cm_id *id)
 	return true;
 }
 
+static enum session_resource port_resource_of(const struct client_cm_id *id)
+{
+	switch (id->port_space) {
+	case RNIC_PORT_SPACE_IPOIB:
+		return RESOURCE_CM_PORT_IPOIB;
+	case RNIC_PORT_SPACE_TCP:
+		return RESOURCE_CM_PORT_TCP;
+	case RNIC_PORT_SPACE_UDP:
+		return RESOURCE_CM_PORT_UDP;
+	default:
+		return RESOURCE_CM_PORT_IB;
+	}
+}
+
+static struct cm_bind wanted_binding(struct client_cm_id *id, const struct cm_address *address)
+{
+	return (struct cm_bind){
+		.port_space = id->port_space,
+		.address = *address,
+		.may_reuse = id->may_reuse,
+		.is_ipv6_only = id->is_ipv6_only,
+		.user = id,
+	};
+}
+
+int cm_identifier_bind(struct client_cm_id *id, const struct cm_address *address)
+{
+	struct quota_account *account = &id->client->peer.account;
+	const bool counts = address->port == 0 || cm_port_is_ephemeral(address->port);
+	const struct cm_bind bind = wanted_binding(id, address);
+	int result;
+
+	if (counts && quota_charge(account, port_resource_of(id), 1) != 0)
+		return -EDQUOT;
+	result = cm_bind(id->client->set->cm, &bind, &id->binding);
+	if (result == 0)
+		id->has_port = counts;
+	else if (counts)
+		quota_discharge(account, port_resource_of(id), 1);
+	return result;
+}
+
+const struct client_cm_id *cm_identifier_in_the_way(struct client_cm_id *id,
+						    const struct cm_address *address)
+{
+	const struct cm_bind bind = wanted_binding(id, address);
+
+	return cm_bind_holder(id->client->set->cm, &bind);
+}
+
+static void unbind(struct client_cm_id *id)
+{
+	cm_unbind(id->client->set->cm, id->binding);
+	if (id->has_port)
+		quota_discharge(&id->client->peer.account, port_resource_of(id), 1);
+}
+
 void cm_identifier_free(struct client_cm_id *id)
 {
 	struct client *client = id->client;
@@ -325,7 +382,7 @@ void cm_identifier_free(struct client_cm_id *id)
 
 	if (set->neighbours != NULL)
 		neighbour_queries_cancel(set->neighbours, &id->query);
-	cm_unbind(set->cm, id->binding);
+	unbind(id);
 	cm_note_owner(id->connection, client->peer.uid);
 	cm_destroy(id->connection, set->now_ns);
 	if (id->request != NULL)

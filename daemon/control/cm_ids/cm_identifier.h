@@ -55,6 +55,7 @@ struct client_cm_id {
 	uint8_t qp_type;     /* enum rnic_qp_type */
 	uint8_t setup; /* enum cm_id_state, IDLE to LISTENING: the state without a connection */
 	struct cm_binding *binding;
+	bool has_port; /* `binding` has an ephemeral port, which counts for the user */
 	struct cm_connection *connection;
 	struct cm_address local;
 	struct cm_address peer;
@@ -85,6 +86,17 @@ struct client_cm_id {
  */
 int cm_identifier_create(struct client *client, struct client_cm_channel *channel,
 			 uint16_t port_space, uint8_t qp_type, struct client_cm_id **id);
+
+/*
+ * Binds the identifier, which is not bound yet, to `address`; port 0: to an ephemeral port. An
+ * ephemeral port counts in the share of the user. Errors: those of cm_bind(); -EDQUOT the user has
+ * as many ports as a user may have.
+ */
+int cm_identifier_bind(struct client_cm_id *id, const struct cm_address *address);
+
+/* The identifier that has the address where cm_identifier_bind() says -EADDRINUSE; or NULL. */
+const struct client_cm_id *cm_identifier_in_the_way(struct client_cm_id *id,
+						    const struct cm_address *address);
 
 /* Drops the oldest waiting event, and the identifier that the event made. False: no event waits. */
 bool cm_identifier_drop_event(struct client_cm_id *id);

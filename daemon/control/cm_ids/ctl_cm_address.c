@@ -29,23 +29,19 @@ static bool holder_has_gone(const struct client_cm_id *holder)
 static int take_address(struct ctl_call *call, struct client_cm_id *id,
 			const struct cm_address *address)
 {
-	const struct cm_bind bind = {
-		.port_space = id->port_space,
-		.address = *address,
-		.may_reuse = id->may_reuse,
-		.is_ipv6_only = id->is_ipv6_only,
-		.user = id,
-	};
 	int result;
 
 	if (address->port != 0 && address->port < PRIVILEGED_PORTS && call->client->peer.uid != 0)
 		return ctl_refuse(call, -EACCES, "only root may use ports below %u",
 				  PRIVILEGED_PORTS);
-	result = cm_bind(call->client->set->cm, &bind, &id->binding);
-	if (result == -EADDRINUSE && holder_has_gone(cm_bind_holder(call->client->set->cm, &bind)))
+	result = cm_identifier_bind(id, address);
+	if (result == -EADDRINUSE && holder_has_gone(cm_identifier_in_the_way(id, address)))
 		return -EINPROGRESS;
 	if (result == -EADDRINUSE)
 		return ctl_refuse(call, result, "port %u is in use", address->port);
+	if (result == -EDQUOT)
+		return ctl_refuse(call, -EADDRNOTAVAIL,
+				  "the user's programs have as many ports as one user may have");
 	if (result != 0)
 		return ctl_refuse(call, result, "no port is available: %s", strerror(-result));
 	id->local = *cm_binding_address(id->binding);

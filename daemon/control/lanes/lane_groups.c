@@ -189,7 +189,7 @@ static bool check_lane(struct lane_groups *groups, uint8_t lane)
 	return !lane_table_is_spoiled(&groups->table, lane);
 }
 
-int lane_groups_take(struct lane_groups *groups, uint32_t user, uint8_t *lane,
+int lane_groups_take(struct lane_groups *groups, const struct lane_user *user, uint8_t *lane,
 		     char text[PORT_TEXT_BYTES])
 {
 	bool is_known_spoiled;

@@ -95,7 +95,7 @@ const struct rnic_gid *lane_groups_gid(const struct lane_groups *groups, uint32_
  * Stores a free lane for the user in `lane`, or -ENOSPC with a sentence in `text`. The lane has no
  * sockets yet.
  */
-int lane_groups_take(struct lane_groups *groups, uint32_t user, uint8_t *lane,
+int lane_groups_take(struct lane_groups *groups, const struct lane_user *user, uint8_t *lane,
 		     char text[PORT_TEXT_BYTES]);
 
 /* The sockets of a taken lane, or of lane 0, at `index`, where a group is: lane_group_take(). */

@@ -83,8 +83,12 @@ static int backplane_take_lane(void *context, uid_t uid, uint8_t *lane,
 			       char text[DEVICE_TEXT_BYTES])
 {
 	struct backplane *backplane = context;
+	const struct lane_user user = {
+		.account = subordinate_ids_account(&backplane->config.clients->subordinates, uid),
+		.is_owner = uid == 0 || uid == backplane->config.owner,
+	};
 
-	return lane_groups_take(&backplane->lanes, uid, lane, text);
+	return lane_groups_take(&backplane->lanes, &user, lane, text);
 }
 
 static void backplane_give_lane_back(void *context, uint8_t lane)

@@ -25,6 +25,10 @@ enum session_resource {
 	RESOURCE_XRCD,
 	RESOURCE_CM_CHANNEL,
 	RESOURCE_CM_ID,
+	RESOURCE_CM_PORT_IPOIB, /* ephemeral ports of the connection manager, by port space */
+	RESOURCE_CM_PORT_TCP,
+	RESOURCE_CM_PORT_UDP,
+	RESOURCE_CM_PORT_IB,
 	RESOURCE_SHARED_BYTES, /* in shared regions */
 	RESOURCE_MAPPED_FILES, /* mappings of the clients' memfds */
 	RESOURCE_MAPPED_BYTES,

@@ -5,6 +5,7 @@
 #include "tests/unit/unit_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -143,6 +144,29 @@ static void objects_have_numbers_of_their_own(void **state)
 	assert_int_not_equal(client_object_number(second, 0), number);
 }
 
+static const struct user_quota *account_of(uid_t uid)
+{
+	return client_fixture_connect(&family, uid, NULL)->peer.account.user;
+}
+
+/* The subordinate user ids of one person share what one user may have. */
+static void subordinate_ids_are_one_user(void **state)
+{
+	char path[] = "/tmp/test_client.XXXXXX";
+	const struct user_quota *account;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "anna:%u:10\n", (unsigned)stranger(10)) > 0);
+	close(fd);
+	subordinate_ids_init(&family.clients.subordinates, path);
+	account = account_of(stranger(10));
+	assert_ptr_equal(account_of(stranger(19)), account);
+	assert_ptr_not_equal(account_of(stranger(20)), account);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +177,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(objects_have_numbers_of_their_own, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(subordinate_ids_are_one_user, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,13 @@ static void groups_close(struct lane_groups *groups)
 	free(groups);
 }
 
+static int take_lane(struct lane_groups *groups, uint32_t account, uint8_t *lane)
+{
+	const struct lane_user user = {.account = account, .is_owner = true};
+
+	return lane_groups_take(groups, &user, lane, text);
+}
+
 static void test_lane_at_all_addresses(void **state)
 {
 	struct rnic_gid gids[] = {fixture_own_gid(1), fixture_own_gid(2)};
@@ -54,7 +61,7 @@ static void test_lane_at_all_addresses(void **state)
 	assert_true(lane_groups_has(groups, 5));
 	assert_false(lane_groups_has(groups, 1));
 	assert_false(lane_groups_has(groups, UINT32_MAX));
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), 0);
+	assert_int_equal(take_lane(groups, 1000, &lane), 0);
 	assert_int_equal(lane, RNIC_LANE_FIRST);
 	assert_int_equal(lane_groups_take_sockets(groups, 0, lane, &sockets[0], text), 0);
 	assert_int_equal(lane_groups_take_sockets(groups, 5, lane, &sockets[1], text), 0);
@@ -65,7 +72,7 @@ static void test_lane_at_all_addresses(void **state)
 		udp_lane_sockets_close(&sockets[i]);
 	assert_true(lane_groups_give_back(groups, lane));
 	assert_int_equal(lane_groups_drained(groups), 1);
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), 0);
+	assert_int_equal(take_lane(groups, 1000, &lane), 0);
 	assert_int_equal(lane, RNIC_LANE_FIRST + 1);
 	/* The count outlives the group. */
 	assert_int_equal(lane_groups_set_gid(groups, 5, NULL, 0, text), 0);
@@ -105,7 +112,7 @@ static void test_spoiled_sockets(void **state)
 		uint8_t lane, other;
 
 		assert_int_equal(lane_groups_set_gid(groups, 0, &gid, 0, text), 0);
-		assert_int_equal(lane_groups_take(groups, 1, &lane, text), 0);
+		assert_int_equal(take_lane(groups, 1, &lane), 0);
 		assert_int_equal(lane_groups_take_sockets(groups, 0, lane, &sockets, text), 0);
 		if (is_late)
 			assert_true(lane_groups_give_back(groups, lane));
@@ -113,9 +120,9 @@ static void test_spoiled_sockets(void **state)
 		udp_lane_sockets_close(&sockets);
 		if (!is_late)
 			assert_false(lane_groups_give_back(groups, lane));
-		for (uint32_t user = 2; lane_groups_take(groups, user, &other, text) == 0; user++)
+		for (uint32_t user = 2; take_lane(groups, user, &other) == 0; user++)
 			assert_int_not_equal(other, lane);
-		assert_int_equal(lane_groups_take(groups, 1, &other, text), 0);
+		assert_int_equal(take_lane(groups, 1, &other), 0);
 		assert_int_equal(other, lane);
 		groups_close(groups);
 	}
@@ -130,7 +137,7 @@ static void test_rest(void **state)
 	uint8_t lane;
 
 	(void)state;
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), 0);
+	assert_int_equal(take_lane(groups, 1000, &lane), 0);
 	assert_int_equal(lane_groups_set_gid(groups, 0, &gid, 0, text), 0);
 	assert_int_equal(lane_groups_take_sockets(groups, 0, lane, &old, text), 0);
 	assert_int_equal(lane_groups_set_gid(groups, 0, NULL, 0, text), 0);
@@ -197,8 +204,8 @@ static void test_few_descriptors(void **state)
 	lane_groups_text(groups, name);
 	assert_string_equal(name, "9");
 	for (uint32_t i = 0; i < 9; i++)
-		assert_int_equal(lane_groups_take(groups, 1000, &lane, text), 0);
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), -ENOSPC);
+		assert_int_equal(take_lane(groups, 1000, &lane), 0);
+	assert_int_equal(take_lane(groups, 1000, &lane), -ENOSPC);
 	lane_groups_close(groups);
 	/* Nothing can be opened any more. */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -208,8 +215,8 @@ static void test_few_descriptors(void **state)
 	lane_groups_text(groups, name);
 	assert_non_null(strstr(name, "one, "));
 	assert_non_null(strstr(text, "one device process"));
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), 0);
-	assert_int_equal(lane_groups_take(groups, 1000, &lane, text), -ENOSPC);
+	assert_int_equal(take_lane(groups, 1000, &lane), 0);
+	assert_int_equal(take_lane(groups, 1000, &lane), -ENOSPC);
 	lane_groups_close(groups);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	free(groups);

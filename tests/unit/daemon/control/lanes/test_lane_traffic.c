@@ -152,15 +152,16 @@ static void receive_lane(struct traffic *traffic, uint32_t index)
 /* Gives the lane that is free for longest, if any, to a holder. */
 static void take_lane(struct traffic *traffic)
 {
+	const struct lane_user user = {.account = traffic->holders, .is_owner = true};
 	uint64_t before = traffic->group.drained;
 	char text[PORT_TEXT_BYTES];
 	struct lane *lane;
 	uint8_t number;
 	uint32_t drops;
 
-	if (lane_table_choose(&traffic->table, traffic->holders, &number, text) != 0)
+	if (lane_table_choose(&traffic->table, &user, &number, text) != 0)
 		return;
-	lane_table_take(&traffic->table, traffic->holders, number);
+	lane_table_take(&traffic->table, &user, number);
 	lane = &traffic->lanes[number - RNIC_LANE_FIRST];
 	assert_int_equal(lane->sockets.receive_fd, -1);
 	assert_int_equal(lane_group_take(&traffic->group, number, &lane->sockets, text), 0);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whom a user counts as in the shares. Whoever has subordinate user ids (subuid(5)) can be 65,536
+ * users more, with a device process each. newuidmap(1) gives ids by this file alone, so the file
+ * says whose they are: all ids of one owner's ranges count as one user together. This user is the
+ * owner where the file has a number for the owner, and else the first id of the owner's ranges: the
+ * owner's name would take a name service, which can wait for a network.
+ *
+ * Device processes stay one for each id: the ids of one owner do not read each other's memory.
+ */
+#ifndef DAEMON_CONTROL_CLIENTS_SUBORDINATE_IDS_H
+#define DAEMON_CONTROL_CLIENTS_SUBORDINATE_IDS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define SUBORDINATE_IDS_PATH	   "/etc/subuid"
+#define SUBORDINATE_IDS_RANGES_MAX 4096 /* further ones count as users of their own */
+
+struct subordinate_range {
+	uid_t first;
+	uint32_t count;
+	uid_t account;
+	uint64_t owner; /* a hash of the owner's name */
+};
+
+struct subordinate_ids {
+	const char *path;
+	struct timespec changed; /* of the file that has been read */
+	ino_t inode;
+	off_t bytes;
+	struct subordinate_range *ranges;
+	uint32_t count;
+};
+
+/* Reads nothing yet. `path` outlives the object. */
+void subordinate_ids_init(struct subordinate_ids *ids, const char *path);
+void subordinate_ids_fini(struct subordinate_ids *ids);
+
+/*
+ * The user as whom `uid` counts, often `uid` itself. Reads the file when it has changed; without a
+ * file, or without memory, each id is a user.
+ */
+uid_t subordinate_ids_account(struct subordinate_ids *ids, uid_t uid);
+
+#endif
