@@ -20,6 +20,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -222,7 +223,7 @@ static void wait_for_counter(const struct attack *attack, const char *name, uint
 {
 	for (uint32_t i = 0; counter_of(attack, name) != value; i++) {
 		assert_true(i < WAIT_MS);
-		usleep(1000);
+		poll(NULL, 0, 1);
 	}
 }
 
@@ -280,7 +281,7 @@ static void send_as_the_device(const struct attack *attack, uint32_t psn)
 	close(fd);
 	for (uint32_t i = 0; expected_psn(attack) != psn + 1; i++) {
 		assert_true(i < WAIT_MS);
-		usleep(1000);
+		poll(NULL, 0, 1);
 	}
 	fd = open_as_the_device(attack, LANE_PORT_LAST);
 	length = build_request(attack, LANE_PORT_LAST, bytes);
@@ -288,7 +289,7 @@ static void send_as_the_device(const struct attack *attack, uint32_t psn)
 	close(fd);
 	for (uint32_t i = 0; counter_of(attack, "cm_sent_rejects") == answered; i++) {
 		assert_true(i < WAIT_MS);
-		usleep(1000);
+		poll(NULL, 0, 1);
 	}
 	assert_int_equal(counter_of(attack, "cm_bad_port"), refused);
 }

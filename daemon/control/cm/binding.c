@@ -97,6 +97,11 @@ static uint32_t *uses_of(struct binding_table *table, uint16_t port_space)
 	}
 }
 
+bool cm_port_is_ephemeral(uint16_t port)
+{
+	return (uint32_t)port - EPHEMERAL_FIRST < EPHEMERAL_COUNT;
+}
+
 /* The count of the port's bindings; NULL when the port is not ephemeral. */
 static uint32_t *find_uses(struct binding_table *table, uint16_t port_space, uint16_t port)
 {

@@ -53,11 +53,6 @@ int cm_bind(struct cm *cm, const struct cm_bind *bind, struct cm_binding **out)
 	return 0;
 }
 
-bool cm_port_is_ephemeral(uint16_t port)
-{
-	return (uint32_t)port - EPHEMERAL_FIRST < EPHEMERAL_COUNT;
-}
-
 void *cm_bind_holder(struct cm *cm, const struct cm_bind *bind)
 {
 	const struct cm_binding wanted = binding_as_wanted(cm, bind);

@@ -318,7 +318,8 @@ bool cm_identifier_drop_event(struct client_cm_id *id)
 	return true;
 }
 
-static enum session_resource port_resource_of(const struct client_cm_id *id)
+/* What a port of the identifier counts as. */
+static unsigned port_resource_of(const struct client_cm_id *id)
 {
 	switch (id->port_space) {
 	case RNIC_PORT_SPACE_IPOIB:

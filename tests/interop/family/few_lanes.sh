@@ -10,8 +10,8 @@
 
 require_users
 user_c=31003
-# Three users, of whom one is root, and the control plane, 51 descriptors for each at most, with half
-# of all descriptors.
+# Two users, root, and the control plane, 51 descriptors for each at most, with half of all
+# descriptors.
 daemon_prefix=(prlimit --nofile=414:414)
 topology_start "$@"
 
