@@ -140,11 +140,38 @@ has_device_of() {
 	done
 }
 
+# own_ports EXPRESSION: true of what rnicctl says of the ports of user A's daemon.
+own_ports() {
+	"$BIN/rnicctl" show --socket "$own_socket" --json device | python3 -c "
+import json, sys
+ports = json.load(sys.stdin)['device']['source_ports']
+sys.exit(not ($1))"
+}
+
+# own_packets_come_from_held_ports: none of the ports is one of root's, and all are held at all
+# addresses, too.
+own_packets_come_from_held_ports() {
+	on 0 ss -Huanp | awk -v pid="pid=$own_daemon," '
+		index($0, pid) { n = split($4, part, ":"); port = part[n] }
+		!index($0, pid) || port == 4791 { next }
+		port >= 61000 && port <= 62016 { exit bad = 1 }
+		part[1] == "*" { held[port] = 1 }
+		part[1] != "*" { sends[port] = 1 }
+		END { for (p in sends) if (!(p in held)) bad = 1; exit bad || !length(held) }'
+}
+
 own_daemon() {
 	own_daemon_start
+	check "a user's daemon sends from ports that root does not hold" \
+		own_ports "ports.endswith('instead of ports of other programs')"
+	check "and holds these ports, too" own_packets_come_from_held_ports
+	check "the log says so" \
+		grep -q "others have 1 of the UDP ports .* (user 0 has 62016)" "$WORK/own.log"
 	check "a user's daemon serves this user" serves $user_a
 	check "and root" serves 0
 	check "both by one device process of the user" has_device_of $user_a 1
+	check "a program with the device inside works there" \
+		uses_own $user_a --direct "$BUILD/tests/first_completion"
 	check "and refuses others, naming --allow" refuses_with --allow $user_b
 	check "rnicctl of others is served" as $user_b "$BIN/rnicctl" show --socket "$own_socket"
 	own_daemon_end
@@ -163,7 +190,8 @@ says_no_lane() {
 	grep -qi "no lane" "$WORK/refused.out"
 }
 
-# A 128th user finds no lane, until one of the others has none.
+# 120 users have lanes, and the next one has none until one of the others has none. Seven are for
+# root.
 lanes_run_out() {
 	local number holders=()
 	if lacks_descriptors 4096; then
@@ -171,18 +199,19 @@ lanes_run_out() {
 		return
 	fi
 	wait_for 15 has_no_device 0
-	for ((number = 0; number < 127; number++)); do
+	for ((number = 0; number < 120; number++)); do
 		side_user[0]=$((32000 + number))
 		(exec_program 0 ibv_asyncwatch -d rnic0) >"$WORK/holder.out" 2>&1 &
 		holders+=($!)
 		own $!
 	done
 	side_user[0]=""
-	check "127 users have programs" wait_for 60 holds 0 clients "len(rows) == 127"
+	check "120 users have programs" wait_for 60 holds 0 clients "len(rows) == 120"
 	check "and a device process each" \
-		test "$(devices_of "${side_pid[0]}" | wc -l)" = 127
+		test "$(devices_of "${side_pid[0]}" | wc -l)" = 120
 	check "a user more is refused" new_program_fails $user_a
 	check "for there is no lane" says_no_lane
+	check "root gets in" new_program_works 0
 	check "a user who has one is served" new_program_works 32000
 	end_process "${holders[0]}"
 	device_signal KILL 0 32000
