@@ -2,11 +2,9 @@
 #include "daemon/control/lanes/port_guards.h"
 
 #include "daemon/control/lanes/port_holder.h"
-#include "proto/base/bits.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,15 +42,14 @@ static uint16_t own_port_of(uint32_t row)
 /* --- one guard -------------------------------------------------------------------------------- */
 
 /*
- * IPv6 with both families, so that one descriptor is enough; IPv4 on a host that has no other. The
- * guard keeps nothing of what arrives.
+ * IPv6 with both families, so that one descriptor is enough; IPv4 on a host that has no other. Of
+ * what arrives the guard keeps next to nothing: the smallest buffer costs less time than a filter,
+ * for which the kernel makes code.
  */
 static int guard_socket(const struct port_guards *guards, union guard_address *address,
 			socklen_t *address_bytes)
 {
-	struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
-	const struct sock_fprog drop = {RNIC_COUNT_OF(code), code};
-	const int off = 0;
+	const int off = 0, least = 0;
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int result;
 
@@ -75,7 +72,7 @@ static int guard_socket(const struct port_guards *guards, union guard_address *a
 		close(fd);
 		return result;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &drop, sizeof(drop));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least));
 	return fd;
 }
 

@@ -18,6 +18,8 @@
 #define SOCKETS_MAX 256
 #define LOOKS_MAX   3
 
+#define LIST_BUFFER_BYTES 16384
+
 struct socket_inodes {
 	uint32_t count;
 	uint64_t inodes[SOCKETS_MAX];
@@ -214,7 +216,7 @@ void port_holder_list(const struct port_range *range,
 		      void (*found)(void *context, uint16_t port, uid_t uid), void *context)
 {
 	static const char *const lists[] = {"/proc/self/net/udp", "/proc/self/net/udp6"};
-	char line[512];
+	char line[512], buffer[LIST_BUFFER_BYTES];
 	uint16_t port;
 	uid_t uid;
 
@@ -223,6 +225,8 @@ void port_holder_list(const struct port_range *range,
 
 		if (file == NULL)
 			continue;
+		/* The kernel begins each read at the start of its table. */
+		setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 		while (fgets(line, sizeof(line), file) != NULL)
 			if (read_user(line, range, &port, &uid))
 				found(context, port, uid);
