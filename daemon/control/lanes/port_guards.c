@@ -43,8 +43,7 @@ static uint16_t own_port_of(uint32_t row)
 
 /*
  * IPv6 with both families, so that one descriptor is enough; IPv4 on a host that has no other. Of
- * what arrives the guard keeps next to nothing: the smallest buffer costs less time than a filter,
- * for which the kernel makes code.
+ * what arrives the guard keeps next to nothing.
  */
 static int guard_socket(const struct port_guards *guards, union guard_address *address,
 			socklen_t *address_bytes)

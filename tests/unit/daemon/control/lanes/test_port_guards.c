@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -162,6 +163,32 @@ static void test_stranger_was_first(void **state)
 	check_stranger(16);
 }
 
+/* The linker lets the code under test call this in place of socket(2). */
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+
+static bool has_no_ipv6;
+
+int __wrap_socket(int domain, int type, int protocol)
+{
+	if (domain == AF_INET6 && has_no_ipv6) {
+		errno = EAFNOSUPPORT;
+		return -1;
+	}
+	return __real_socket(domain, type, protocol);
+}
+
+static void test_host_without_ipv6(void **state)
+{
+	(void)state;
+	has_no_ipv6 = true;
+	port_guards_init(&guards, 0);
+	port_guards_hold(&guards, 0);
+	expect_held(0, LAST);
+	port_guards_close(&guards);
+	has_no_ipv6 = false;
+}
+
 static void test_no_descriptors(void **state)
 {
 	struct rlimit before, few;
@@ -202,9 +229,9 @@ static int be_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_ports),      cmocka_unit_test(test_lane_by_lane),
-		cmocka_unit_test(test_next_to_root),   cmocka_unit_test(test_stranger_was_first),
-		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_all_ports),	  cmocka_unit_test(test_lane_by_lane),
+		cmocka_unit_test(test_next_to_root),	  cmocka_unit_test(test_stranger_was_first),
+		cmocka_unit_test(test_host_without_ipv6), cmocka_unit_test(test_no_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, be_alone, NULL);
