@@ -394,16 +394,12 @@ static int backplane_open_ports(struct backplane *backplane, uint64_t now_ns, ch
 
 static int backplane_find_program(struct backplane *backplane, char *reason)
 {
-	char path[DEVICE_LAUNCH_PATH_BYTES];
-	int result = device_launch_find(path, reason, PORT_TEXT_BYTES);
+	int result = device_launch_find(backplane->program_path, reason, PORT_TEXT_BYTES);
 
-	if (result != 0)
-		return result;
-	backplane->program = device_launch_seal(path);
-	if (backplane->program != NULL)
-		return 0;
-	snprintf(reason, PORT_TEXT_BYTES, "no memory for a path");
-	return -ENOMEM;
+	if (result == 0)
+		result = device_launch_keep(backplane->program_path, &backplane->program, reason,
+					    PORT_TEXT_BYTES);
+	return result;
 }
 
 static int backplane_open_devices(struct backplane *backplane, char *reason)
@@ -414,6 +410,7 @@ static int backplane_open_devices(struct backplane *backplane, char *reason)
 		.facts = config->facts,
 		.start = backplane_start_message(backplane),
 		.program = backplane->program,
+		.program_path = backplane->program_path,
 		.launch = device_launch_start,
 		.capture_fd = backplane->capture_fd,
 		.owner = config->owner,
@@ -461,13 +458,15 @@ static void backplane_open_lanes(struct backplane *backplane, uint64_t now_ns)
 int backplane_open(struct backplane *backplane, const struct backplane_config *config,
 		   uint64_t now_ns, char *reason)
 {
-	int result = 0;
+	int result;
 
 	memset(backplane, 0, sizeof(*backplane));
 	backplane->config = *config;
 	backplane->now_ns = now_ns;
 	backplane->capture_fd = -1;
-	if (config->capture != NULL)
+	/* First, because the limit of descriptors is another one afterwards. */
+	result = backplane_find_program(backplane, reason);
+	if (result == 0 && config->capture != NULL)
 		result = capture_create_file(&backplane->capture_fd, config->capture,
 					     config->addressing->netdev, reason);
 	if (result != 0)
@@ -482,9 +481,7 @@ int backplane_open(struct backplane *backplane, const struct backplane_config *c
 		goto close_ports;
 	}
 	backplane_open_lanes(backplane, now_ns);
-	result = backplane_find_program(backplane, reason);
-	if (result == 0)
-		result = backplane_open_devices(backplane, reason);
+	result = backplane_open_devices(backplane, reason);
 	if (result != 0)
 		goto close_lanes;
 	backplane_name_counters(backplane);

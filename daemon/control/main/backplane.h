@@ -47,7 +47,8 @@ struct backplane_config {
 
 struct backplane {
 	struct backplane_config config;
-	const char *program; /* of device processes; device_launch_seal() */
+	char program_path[DEVICE_LAUNCH_PATH_BYTES]; /* of device processes */
+	const char *program;			     /* device_launch_keep() */
 	struct lane_groups lanes;
 	struct port_stack ports; /* of lane 0 */
 	struct lane_zero zero;

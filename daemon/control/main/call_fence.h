@@ -15,7 +15,7 @@
 
 /*
  * Puts up the fence for all threads, for good. `program` is the path of the only program that the
- * process can execute: this text at this address (device_launch_seal()). Without `allows_uring` no
+ * process can execute: this text at this address (device_launch_keep()). Without `allows_uring` no
  * io_uring can be made or used. Negative errno: no memory, or the kernel has no filters. Does
  * nothing in a build with a sanitizer, which attaches to its process at the end.
  */

@@ -251,7 +251,6 @@ static uint32_t control_own_descriptors(const struct lane_groups *lanes)
 static int control_become_user(const struct identity *user, char *reason)
 {
 	const struct identity own = identity_own();
-	char program[DEVICE_LAUNCH_PATH_BYTES];
 	int result;
 
 	if (user->uid == own.uid && user->gid == own.gid)
@@ -262,9 +261,8 @@ static int control_become_user(const struct identity *user, char *reason)
 	if (result != 0) {
 		snprintf(reason, CONTROL_REASON_BYTES, "cannot become user %u, group %u: %s",
 			 (unsigned)user->uid, (unsigned)user->gid, strerror(-result));
-		return result;
 	}
-	return device_launch_find(program, reason, CONTROL_REASON_BYTES);
+	return result;
 }
 
 static int control_open_clients(struct control_plane *control, const struct control_config *config,

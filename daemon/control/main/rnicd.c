@@ -5,6 +5,7 @@
 #include "daemon/control/main/event_loop.h"
 #include "daemon/control/main/options.h"
 #include "daemon/control/main/service_manager.h"
+#include "daemon/control/supervisor/device_launch.h"
 #include "daemon/shared/base/capabilities.h"
 #include "daemon/shared/base/heap.h"
 #include "daemon/shared/base/identity.h"
@@ -67,6 +68,7 @@ static void rnicd_raise_limits(void)
 static int rnicd_drop_rights(const struct rnicd_options *options,
 			     const struct control_plane *control)
 {
+	char reason[CONTROL_REASON_BYTES];
 	int result = 0;
 
 	if (geteuid() == 0)
@@ -75,6 +77,12 @@ static int rnicd_drop_rights(const struct rnicd_options *options,
 		result = -errno;
 	if (result != 0) {
 		log_error("cannot give up rights: %s", strerror(-result));
+		return result;
+	}
+	result = device_launch_check(control->backplane.program, control->backplane.program_path,
+				     reason, sizeof(reason));
+	if (result != 0) {
+		log_error("%s", reason);
 		return result;
 	}
 	result = call_fence_install(control->backplane.program, options->port != UDP_PORT_SOCKET);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/supervisor/device_child.h"
 
+#include "daemon/control/supervisor/device_launch.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/process_link.h"
 #include "proto/base/time_units.h"
@@ -114,8 +115,8 @@ static int child_launch(struct device_child *process, char *reason)
 	if (log_fd >= 0)
 		close(log_fd);
 	if (result != 0) {
-		snprintf(reason, DEVICE_TEXT_BYTES, "cannot start a device process: %s",
-			 strerror(-result));
+		snprintf(reason, DEVICE_TEXT_BYTES, "cannot start a device process, %.110s: %s%s",
+			 common->program_path, strerror(-result), device_launch_remedy(result));
 		return result;
 	}
 	/* The priority that the control plane has is no other user's. */

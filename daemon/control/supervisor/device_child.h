@@ -68,7 +68,8 @@ struct device_common {
 	const struct rnic_process_start
 		*start; /* lane, uid, memory are filled in for each process */
 	const struct device_facts *facts;
-	const char *program;
+	const char *program;	  /* what `launch` takes */
+	const char *program_path; /* for messages */
 	device_launcher *launch;
 	int capture_fd; /* -1: none */
 	int epoll_fd;

@@ -22,18 +22,25 @@
 
 #define LAUNCH_PROGRAM	 "rnicd-device"
 #define LAUNCH_NULL	 "/dev/null"
+#define LAUNCH_KEPT	 "/proc/self/fd/%d"
 #define LAUNCH_OOM_SCORE "300" /* the kernel ends a device process before the control plane */
+
+/*
+ * The most descriptors of the control plane and of a device process. The kernel's table of
+ * descriptors reaches up to the kept one, and each of these processes has a table of this size.
+ */
+#define LAUNCH_DESCRIPTORS_MAX ((rlim_t)1 << 17)
 
 int device_launch_find(char path[DEVICE_LAUNCH_PATH_BYTES], char *reason, size_t reason_bytes)
 {
 	char own[DEVICE_LAUNCH_PATH_BYTES];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	int error;
 	char *end;
 
 	if (length < 0) {
-		int error = -errno;
-
-		snprintf(reason, reason_bytes, "cannot find the own program: %s", strerror(errno));
+		error = -errno;
+		snprintf(reason, reason_bytes, "cannot find the own program: %s", strerror(-error));
 		return error;
 	}
 	own[length] = '\0';
@@ -45,12 +52,13 @@ int device_launch_find(char path[DEVICE_LAUNCH_PATH_BYTES], char *reason, size_t
 		errno = ENAMETOOLONG;
 	else if (access(path, X_OK) == 0)
 		return 0;
-	snprintf(reason, reason_bytes, "cannot run the program of device processes, %.160s: %s",
-		 path, strerror(errno));
-	return -errno;
+	error = -errno;
+	snprintf(reason, reason_bytes, "cannot run the program of device processes, %.160s: %s%s",
+		 path, strerror(-error), device_launch_remedy(error));
+	return error;
 }
 
-const char *device_launch_seal(const char *path)
+static const char *launch_seal(const char *path)
 {
 	const size_t bytes = strlen(path) + 1;
 	char *sealed =
@@ -66,6 +74,65 @@ const char *device_launch_seal(const char *path)
 	/* An older kernel leaves the memory read-only alone. */
 	syscall(SYS_mseal, sealed, bytes, 0);
 	return sealed;
+}
+
+/* Moves the descriptor to the end of those that the process may have, and takes it from them. */
+static int launch_move_out_of_reach(int *fd)
+{
+	struct rlimit files;
+	int kept;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return -errno;
+	files.rlim_max = files.rlim_cur > LAUNCH_DESCRIPTORS_MAX ? LAUNCH_DESCRIPTORS_MAX
+								 : files.rlim_cur - 1;
+	kept = fcntl(*fd, F_DUPFD_CLOEXEC, (int)files.rlim_max);
+	if (kept < 0)
+		return -errno;
+	close(*fd);
+	*fd = kept;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) == 0 ? 0 : -errno;
+}
+
+int device_launch_keep(const char *path, const char **program, char *reason, size_t reason_bytes)
+{
+	char text[32];
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	int result = fd < 0 ? -errno : launch_move_out_of_reach(&fd);
+
+	if (result == 0) {
+		snprintf(text, sizeof(text), LAUNCH_KEPT, fd);
+		*program = launch_seal(text);
+		if (*program != NULL)
+			return 0;
+		result = -ENOMEM;
+	}
+	if (fd >= 0)
+		close(fd);
+	snprintf(reason, reason_bytes, "cannot keep the program of device processes, %.160s: %s",
+		 path, strerror(-result));
+	return result;
+}
+
+const char *device_launch_remedy(int error)
+{
+	if (error == -EACCES)
+		return "; let the daemon's user execute the file (chmod a+rx), or start the daemon "
+		       "as the file's owner";
+	return "";
+}
+
+int device_launch_check(const char *program, const char *path, char *reason, size_t reason_bytes)
+{
+	int result;
+
+	if (access(program, X_OK) == 0)
+		return 0;
+	result = -errno;
+	snprintf(reason, reason_bytes, "cannot run the program of device processes, %.160s: %s%s",
+		 path, strerror(-result), device_launch_remedy(result));
+	return result;
 }
 
 /* The child has every signal as a new program expects it. */

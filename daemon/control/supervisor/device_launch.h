@@ -20,15 +20,29 @@
 int device_launch_find(char path[DEVICE_LAUNCH_PATH_BYTES], char *reason, size_t reason_bytes);
 
 /*
- * Copies the path into memory that is never written or unmapped again, also not by whoever takes
- * the process over where the kernel can seal memory (Linux 6.10): so that a filter of system calls
- * can tell the program from others by the address of its path. The copy lives as long as the
- * process. NULL: no memory.
+ * Opens the program at `path` for the life of the process, and stores a text that
+ * device_launch_start() takes, /proc/self/fd/N. So the program starts although the process can no
+ * longer search a folder on the way to it, and although another file has taken its path.
+ *
+ * The text is in memory that is never written or unmapped again, also not by whoever takes the
+ * process over where the kernel can seal memory (Linux 6.10): so a filter of system calls can tell
+ * the program from others by the address of the text. Both limits of RLIMIT_NOFILE become N or
+ * less. A process without CAP_SYS_RESOURCE may close N, but no later file becomes N. Negative errno
+ * with a sentence in `reason`.
  */
-const char *device_launch_seal(const char *path);
+int device_launch_keep(const char *path, const char **program, char *reason, size_t reason_bytes);
 
 /*
- * Starts the program at `path` (the address given to execve(2) is the same) with `link_fd`, and
+ * Whether the process can execute the kept program with the rights that it has now. If not,
+ * negative errno and a sentence with `path` and a remedy in `reason`.
+ */
+int device_launch_check(const char *program, const char *path, char *reason, size_t reason_bytes);
+
+/* What whoever runs the daemon does after this negative errno of execve(2); begins with "; ". */
+const char *device_launch_remedy(int error);
+
+/*
+ * Starts the program at `path` (execve(2) gets this address) with `link_fd`, and
  * with `log_fd` as its standard error (-1: the daemon's). Both descriptors stay the caller's.
  * Stores the PID and a descriptor of the process (pidfd_open(2)), or -1 where the kernel has none.
  * The process is a child, and the caller reaps the child. `limits_files`: no file of the process

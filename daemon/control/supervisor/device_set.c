@@ -39,6 +39,7 @@ int device_set_open(struct device_set *set, const struct device_set_config *conf
 		.start = &set->start,
 		.facts = config->facts,
 		.program = config->program,
+		.program_path = config->program_path,
 		.launch = config->launch,
 		.capture_fd = config->capture_fd,
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),

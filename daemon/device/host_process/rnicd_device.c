@@ -19,10 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
-/* The control plane has set the limits. */
+/*
+ * The control plane has set the limits. It starts the program as /proc/self/fd/N, which the kernel
+ * makes the name N.
+ */
 static void rnicd_device_prepare(void)
 {
+	prctl(PR_SET_NAME, "rnicd-device", 0, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	/* The terminal's interrupt goes to all processes: this one ends with the control plane. */
 	signal(SIGINT, SIG_IGN);

@@ -3,7 +3,8 @@
 #
 # Root's daemon gives up its capabilities, and still does what needs those that remain: device
 # processes of other users start and end, the memory of root's programs is reached by process_vm,
-# and the sockets of a new address have large buffers. An ordinary user's daemon has none.
+# and the sockets of a new address have large buffers. It starts device processes from a folder that
+# it may no longer search. An ordinary user's daemon has none.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/user_programs.sh"
 
@@ -105,4 +106,51 @@ check "the bounding set is as before" status_is $own_daemon CapBnd "$(status_of_
 check "NO_NEW_PRIVS too" status_is $own_daemon NoNewPrivs 1
 end_process $own_daemon
 wait $own_daemon
+
+echo "# root's daemon from a build in a home of mode 0700"
+chmod 711 "$WORK"
+home=$WORK/home
+mkdir -p "$home/bin" "$home/libexec"
+cp "$BIN/rnicd" "$BIN/rnic-run" "$home/bin/"
+cp -r "$BUILD/libexec/." "$home/libexec/"
+cp -d "$BUILD"/lib/*.so* "$home/"
+ln -s . "$home/lib"
+chmod -R a+rX "$home"
+chown -R $user_a "$home"
+chmod 0700 "$home"
+
+# home_daemon: starts it; home_daemon_pid.
+home_daemon() {
+	exec_on 0 "$home/bin/rnicd" --socket "$WORK/home.sock" --address "$loopback.78" \
+		>"$WORK/home.log" 2>&1 &
+	home_daemon_pid=$!
+	own $home_daemon_pid
+	wait_for 20 home_answers_or_ended
+}
+
+home_answers_or_ended() {
+	has_ended $home_daemon_pid || "$BIN/rnicctl" show --socket "$WORK/home.sock" device
+}
+
+# serves_home UID: a program of this user works on it.
+serves_home() {
+	as "$1" timeout "$work_seconds" "$BIN/rnic-run" --no-daemon --socket "$WORK/home.sock" \
+		"$BUILD/tests/first_completion"
+}
+
+home_daemon
+check "it serves its builder" serves_home $user_a
+check "root" serves_home 0
+# A build that goes on, or an upgrade: the daemon keeps the program that it began with.
+mv "$home/libexec/rnicd-device" "$home/libexec/away"
+check "and another user, after the program has left its path" serves_home $user_b
+mv "$home/libexec/away" "$home/libexec/rnicd-device"
+end_process $home_daemon_pid
+wait $home_daemon_pid
+chmod 0700 "$home/libexec/rnicd-device"
+home_daemon
+check "one whose program root may not execute ends" has_ended $home_daemon_pid
+wait $home_daemon_pid
+check "and says which program, and the cure" grep -q \
+	"/libexec/rnicd-device: Permission denied; .*chmod a+rx" "$WORK/home.log"
 topology_finish

@@ -5,10 +5,13 @@
 #include "daemon/control/supervisor/device_launch.h"
 #include "tests/unit/unit_test.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -66,6 +69,22 @@ static int call_same_text(void)
 	return execl(text, text, (char *)NULL);
 }
 
+/* A shell at the descriptor of the program, which was closed for that. */
+static int call_other_descriptor(void)
+{
+	const int kept = atoi(strrchr(program, '/') + 1);
+	const int shell = open("/bin/sh", O_PATH);
+
+	close(kept);
+	if (shell < 0 || dup2(shell, kept) >= 0 || fcntl(shell, F_DUPFD, kept) >= 0)
+		return 0;
+	while (open("/bin/sh", O_PATH) >= 0)
+		;
+	if (errno != EMFILE)
+		return 0;
+	return execl(program, program, "-c", "exit 0", (char *)NULL);
+}
+
 static int call_execveat(void)
 {
 	char *const none[] = {NULL};
@@ -107,6 +126,13 @@ static void test_what_is_refused(void **state)
 		assert_int_equal(run_fenced(calls[i], false), EPERM);
 }
 
+/* The text is right, and stands for the program alone. */
+static void test_the_descriptor_is_the_program(void **state)
+{
+	(void)state;
+	assert_int_equal(run_fenced(call_other_descriptor, false), ENOENT);
+}
+
 static void test_the_program_is_executed(void **state)
 {
 	(void)state;
@@ -145,15 +171,17 @@ static void test_the_path_is_sealed(void **state)
 
 static int seal_program(void **state)
 {
+	char reason[128];
+
 	(void)state;
-	program = device_launch_seal("/bin/true");
-	return program != NULL ? 0 : -1;
+	return device_launch_keep("/bin/true", &program, reason, sizeof(reason));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_refused),
+		cmocka_unit_test(test_the_descriptor_is_the_program),
 		cmocka_unit_test(test_the_program_is_executed),
 		cmocka_unit_test(test_uring_where_wanted),
 		cmocka_unit_test(test_the_path_is_sealed),

@@ -9,6 +9,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,11 +100,63 @@ static void test_no_program(void **state)
 		assert_int_equal(access(path, X_OK), 0);
 }
 
+/* Neither its folder nor its path is needed any more. */
+static void test_a_kept_program(void **state)
+{
+	const char *const folder = "rnic-test-device-launch";
+	const char *const path = "rnic-test-device-launch/true";
+	char own[DEVICE_LAUNCH_PATH_BYTES], reason[256];
+	int fds[2], pid_fd = -1, status;
+	const char *program;
+	struct rlimit files;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(realpath("/bin/true", own));
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(symlink(own, path), 0);
+	assert_int_equal(device_launch_keep(path, &program, reason, sizeof(reason)), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(device_launch_check(program, path, reason, sizeof(reason)), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_true(files.rlim_cur == files.rlim_max &&
+		    files.rlim_max <= (rlim_t)atoi(strrchr(program, '/') + 1));
+	assert_int_equal(process_link_open(fds), 0);
+	assert_int_equal(device_launch_start(program, fds[1], -1, true, &pid, &pid_fd), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(pid_fd);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_a_program_that_cannot_be_kept(void **state)
+{
+	const char *program;
+	char reason[256];
+
+	(void)state;
+	assert_int_equal(device_launch_keep("/nonexistent", &program, reason, sizeof(reason)),
+			 -ENOENT);
+	assert_string_equal(reason, "cannot keep the program of device processes, /nonexistent: No "
+				    "such file or directory");
+	close(creat(script_path, 0600));
+	assert_int_equal(device_launch_check(script_path, "/a/path", reason, sizeof(reason)),
+			 -EACCES);
+	unlink(script_path);
+	assert_string_equal(reason, "cannot run the program of device processes, /a/path: "
+				    "Permission denied; let the daemon's user execute the file "
+				    "(chmod a+rx), or start the daemon as the file's owner");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_no_program),
+		cmocka_unit_test(test_a_kept_program),
+		cmocka_unit_test(test_a_program_that_cannot_be_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
