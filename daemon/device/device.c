@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #define DEVICE_EVENTS 64
 
@@ -43,6 +44,16 @@ static int device_join(struct device *device, const struct rnic_gid *group)
 	result = multicast_give(device->ports.multicast, group, fd);
 	if (result != 0)
 		host->leave_group(host->context, group);
+	return result;
+}
+
+int device_renew_group(struct device *device, const struct rnic_gid *group, int fd)
+{
+	int result = multicast_leave(device->ports.multicast, group);
+
+	if (result == 0)
+		return multicast_give(device->ports.multicast, group, fd);
+	close(fd);
 	return result;
 }
 
@@ -281,6 +292,10 @@ void device_set_facts(struct device *device, const struct rnic_process_facts *fa
 	const bool has_new_state = own->port.state != facts->port.state;
 	const bool has_new_gids = memcmp(&own->gids, &facts->gids, sizeof(own->gids)) != 0;
 
+	if (facts->netdev_index != 0 && facts->netdev_index != own->device.netdev_index) {
+		device->ports.udp->ops->set_netdev(device->ports.udp, facts->netdev_index);
+		own->device.netdev_index = facts->netdev_index;
+	}
 	engine_set_port_mtu(&device->engine, facts->path_mtu_bytes);
 	engine_set_hop_limits(&device->engine, facts->hop_limit_ipv4, facts->hop_limit_ipv6);
 	own->port = facts->port;

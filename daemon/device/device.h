@@ -73,6 +73,12 @@ int device_set_gid(struct device *device, uint32_t index, const struct rnic_gid 
 void device_set_facts(struct device *device, const struct rnic_process_facts *facts);
 
 /*
+ * Takes `fd` in place of the socket of a multicast group, which is one of the interface of before.
+ * Negative errno of multicast_leave() or multicast_give(): the group has none then.
+ */
+int device_renew_group(struct device *device, const struct rnic_gid *group, int fd);
+
+/*
  * Takes a packet of this lane that another process received: `length` bytes from the BTH
  * to the ICRC, which is checked. Not within a turn.
  */

@@ -106,8 +106,10 @@ struct rnic_process_facts {
 	uint8_t hop_limit_ipv4; /* of packets to one host; 0: unknown */
 	uint8_t hop_limit_ipv6;
 	uint16_t reserved;
+	uint32_t netdev_index; /* 0: as before */
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
+	uint32_t reserved_end;
 };
 
 /* Descriptors: the device connection, and a PID descriptor of the client's process or none. */

@@ -176,6 +176,18 @@ int lane_groups_set_gid(struct lane_groups *groups, uint32_t index, const struct
 	return lane_group_open(group, &options, text);
 }
 
+void lane_groups_set_netdev(struct lane_groups *groups, uint32_t netdev_index)
+{
+	groups->config.netdev_index = netdev_index;
+	for (uint32_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++) {
+		struct resting_group *place = &groups->resting[i];
+
+		place->group.options.netdev_index = netdev_index;
+		if (rnic_gid_is_link_local(&place->group.options.gid))
+			close_resting(groups, place);
+	}
+}
+
 /* Whether all sockets of the lane are fit for another user; notes when they are not. */
 static bool check_lane(struct lane_groups *groups, uint8_t lane)
 {

@@ -70,6 +70,12 @@ void lane_groups_close(struct lane_groups *groups);
 int lane_groups_set_gid(struct lane_groups *groups, uint32_t index, const struct rnic_gid *gid,
 			uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 
+/*
+ * The interface has this index from now on; no index has a group. Groups of link-local addresses,
+ * which are bound to the interface, rest no longer.
+ */
+void lane_groups_set_netdev(struct lane_groups *groups, uint32_t netdev_index);
+
 /* Whether there is a group at `index`. */
 bool lane_groups_has(const struct lane_groups *groups, uint32_t index);
 

@@ -252,6 +252,16 @@ static int backplane_set_gid(void *context, uint32_t index, const struct rnic_gi
 	return result;
 }
 
+static void backplane_set_netdev(void *context, uint32_t netdev_index)
+{
+	struct backplane *backplane = context;
+	struct port *udp = backplane->ports.udp;
+
+	lane_groups_set_netdev(&backplane->lanes, netdev_index);
+	udp->ops->set_netdev(udp, netdev_index);
+	device_set_set_netdev(&backplane->devices, netdev_index);
+}
+
 static void backplane_set_facts(void *context, uint32_t path_mtu_bytes)
 {
 	struct backplane *backplane = context;
@@ -270,6 +280,7 @@ struct network_user backplane_network_user(struct backplane *backplane)
 {
 	return (struct network_user){
 		.set_gid = backplane_set_gid,
+		.set_netdev = backplane_set_netdev,
 		.set_facts = backplane_set_facts,
 		.uses_gid = backplane_uses_gid,
 		.context = backplane,

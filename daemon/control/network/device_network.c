@@ -101,7 +101,9 @@ static int network_open_neighbours(struct device_network *network, char *reason)
 
 int device_network_open(struct device_network *network, char *reason)
 {
-	int result = netdev_watch_open(&network->watch, network->addressing->netdev_index, reason);
+	const struct addressing *addressing = network->addressing;
+	int result = netdev_watch_open(&network->watch, addressing->netdev,
+				       addressing->netdev_index, reason);
 
 	if (result != 0)
 		return result;
@@ -114,7 +116,7 @@ int device_network_open(struct device_network *network, char *reason)
 	network->refused = 0;
 	network->retry_ns = UINT64_MAX;
 	network->retry_gap_ns = 0;
-	network->is_end_logged = false;
+	network->is_gone = false;
 	network_update_table(network, network_gid_is_new);
 	return 0;
 }
@@ -261,14 +263,36 @@ static void network_plan_retry(struct device_network *network)
 	network->retry_ns = clock_now_ns() + network->retry_gap_ns;
 }
 
-static void network_log_end(struct device_network *network)
+/*
+ * Sockets at a link-local address, and groups joined, are bound to the interface that is gone: all
+ * sockets are made anew.
+ */
+static void network_come_back(struct device_network *network)
 {
-	if (!network->watch.state.is_gone || network->is_end_logged)
-		return;
-	network->is_end_logged = true;
-	log_warning("the network interface %s is gone; the port stays down until rnicd is started "
-		    "anew",
-		    network->addressing->netdev);
+	const uint32_t index = network->watch.state.netdev_index;
+	char text[PORT_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (!rnic_gid_is_zero(&network->known[i]))
+			network_set_gid(network, i, NULL, text);
+	network->addressing->netdev_index = index;
+	network->facts->device.netdev_index = index;
+	network->neighbours.netdev_index = index;
+	network->user.set_netdev(network->user.context, index);
+	log_info("the network interface %s is there again", network->addressing->netdev);
+}
+
+static void network_follow_netdev(struct device_network *network)
+{
+	const bool was_gone = network->is_gone;
+
+	network->is_gone = network->watch.state.is_gone;
+	if (network->is_gone && !was_gone)
+		log_warning("the network interface %s is gone; the port stays down until an "
+			    "interface of this name is there",
+			    network->addressing->netdev);
+	else if (was_gone && !network->is_gone)
+		network_come_back(network);
 }
 
 static void network_log_state(const struct device_network *network)
@@ -294,6 +318,7 @@ static void network_apply(struct device_network *network)
 	const struct rnic_ctl_gids_reply gids = facts->gids;
 	const uint32_t state = facts->port.state;
 
+	network_follow_netdev(network);
 	network_update_gids(network);
 	network_plan_retry(network);
 	device_network_fill_facts(network);
@@ -301,7 +326,6 @@ static void network_apply(struct device_network *network)
 		network_show(network);
 	if (facts->port.state != state)
 		network_log_state(network);
-	network_log_end(network);
 	network->user.set_facts(network->user.context, network_path_mtu(network));
 }
 

@@ -6,7 +6,8 @@
  *
  * Invariant: a device process knows an address at the same index as the GID table. An address keeps
  * its index while a queue pair or an address handle sends from it, also when the interface has lost
- * it: packets are then lost until the address is back.
+ * it: packets are then lost until the address is back. So queue pairs live on when the interface
+ * goes and another one of its name comes, as long as that gets the address.
  */
 #ifndef DAEMON_CONTROL_NETWORK_DEVICE_NETWORK_H
 #define DAEMON_CONTROL_NETWORK_DEVICE_NETWORK_H
@@ -28,6 +29,11 @@ struct network_user {
 	 */
 	int (*set_gid)(void *context, uint32_t index, const struct rnic_gid *gid,
 		       char text[PORT_TEXT_BYTES]);
+	/*
+	 * The interface has this index from now on. Meanwhile the user has no GID: each comes anew
+	 * with its address.
+	 */
+	void (*set_netdev)(void *context, uint32_t netdev_index);
 	/* Tells all that the facts have changed. */
 	void (*set_facts)(void *context, uint32_t path_mtu_bytes);
 	/* Whether anything still sends from the GID at `index`. */
@@ -40,8 +46,8 @@ struct network_user {
  * device_network_begin().
  */
 struct device_network {
-	const struct addressing *addressing; /* that names the interface */
-	struct device_facts *facts;	     /* for clients */
+	struct addressing *addressing; /* that names the interface; netdev_index is kept right */
+	struct device_facts *facts;    /* for clients */
 	struct network_user user;
 	struct device_view *view;
 	struct netdev_watch watch;
@@ -52,7 +58,7 @@ struct device_network {
 	uint32_t refused;      /* by GID index: the user could not use the address */
 	uint64_t retry_ns;     /* when the user gets the refused ones again; UINT64_MAX: never */
 	uint64_t retry_gap_ns; /* before that */
-	bool is_end_logged;    /* of the interface */
+	bool is_gone; /* the interface, as far as the user knows */
 };
 
 /*

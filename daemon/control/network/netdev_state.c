@@ -5,11 +5,13 @@
 #include "proto/base/be.h"
 #include "proto/wire/gid.h"
 
+#include <stdio.h>
 #include <string.h>
 
-void netdev_state_init(struct netdev_state *state, uint32_t netdev_index)
+void netdev_state_init(struct netdev_state *state, const char *netdev, uint32_t netdev_index)
 {
 	*state = (struct netdev_state){.netdev_index = netdev_index};
+	snprintf(state->netdev, sizeof(state->netdev), "%s", netdev);
 }
 
 static bool netdev_has_link_local(const struct netdev_state *state)
@@ -118,9 +120,22 @@ static bool apply_address_gone(struct netdev_state *state, const struct netlink_
 	return true;
 }
 
+/* An interface may get its name some time after it was made. */
+static bool apply_return(struct netdev_state *state, const struct netlink_fact *fact)
+{
+	if (fact->kind != NETLINK_LINK || strcmp(fact->netdev, state->netdev) != 0)
+		return false;
+	state->is_gone = false;
+	state->netdev_index = fact->netdev_index;
+	apply_link(state, fact);
+	return true;
+}
+
 bool netdev_state_apply(struct netdev_state *state, const struct netlink_fact *fact)
 {
-	if (state->is_gone || fact->netdev_index != state->netdev_index)
+	if (state->is_gone)
+		return apply_return(state, fact);
+	if (fact->netdev_index != state->netdev_index)
 		return false;
 	switch (fact->kind) {
 	case NETLINK_LINK:

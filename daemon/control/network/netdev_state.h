@@ -6,6 +6,8 @@
  * A dump restores the state after missed facts: an address that is not repeated between begin and
  * end of the dump is gone. Facts of other interfaces change nothing.
  *
+ * An interface that is gone comes back as the next link of its name, also with another index.
+ *
  * The kernel gives an interface its link-local address when the link gets its carrier. The list of
  * addresses has this address before, so that GIDs do not change their places with the carrier.
  */
@@ -19,8 +21,9 @@
 #define NETDEV_LIST_MAX	     (NETDEV_ADDRESSES_MAX + 1) /* with the one that the kernel will add */
 
 struct netdev_state {
+	char netdev[IF_NAMESIZE];
 	uint32_t netdev_index;
-	bool is_gone; /* for good: an interface made anew has another index */
+	bool is_gone;
 	bool is_running;
 	uint32_t mtu_bytes;
 	struct rnic_gid coming; /* the link-local address that the kernel will add; zero: none */
@@ -30,9 +33,12 @@ struct netdev_state {
 	bool is_confirmed[NETDEV_ADDRESSES_MAX];	    /* repeated since the dump began */
 };
 
-void netdev_state_init(struct netdev_state *state, uint32_t netdev_index);
+void netdev_state_init(struct netdev_state *state, const char *netdev, uint32_t netdev_index);
 
-/* Takes a fact about a link or an address. Returns whether it changed anything. */
+/*
+ * Takes a fact about a link or an address. Returns whether it changed anything. A gone interface
+ * that comes back has no addresses yet: the caller begins a dump.
+ */
 bool netdev_state_apply(struct netdev_state *state, const struct netlink_fact *fact);
 
 void netdev_state_begin_dump(struct netdev_state *state);

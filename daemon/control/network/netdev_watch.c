@@ -14,10 +14,19 @@
 #define FAILED_DUMPS_MAX 8
 #define ANSWER_MS	 5000
 
-/* Asks for all addresses and links; NETLINK_DUMP_END ends the answer. */
+/* The index to ask for. A message about the return of a gone interface may be a lost one. */
+static uint32_t dump_index(const struct netdev_watch *watch)
+{
+	const uint32_t found =
+		watch->state.is_gone ? if_nametoindex(watch->state.netdev) : 0;
+
+	return found != 0 ? found : watch->state.netdev_index;
+}
+
+/* Asks for all addresses and the link; NETLINK_DUMP_END ends the answer. */
 static int dump_begin(struct netdev_watch *watch)
 {
-	const struct ifinfomsg link = {.ifi_index = (int)watch->state.netdev_index};
+	const struct ifinfomsg link = {.ifi_index = (int)dump_index(watch)};
 	const struct ifaddrmsg addresses = {.ifa_family = AF_UNSPEC};
 	int result = netlink_request(watch->fd, RTM_GETLINK, NLM_F_REQUEST, &link, sizeof(link));
 
@@ -46,13 +55,31 @@ static bool dump_end(struct netdev_watch *watch, bool is_whole)
 	return false;
 }
 
+/* The messages up to now do not tell all. */
+static void dump_again(struct netdev_watch *watch)
+{
+	watch->is_stale = true;
+	if (!watch->is_dumping)
+		dump_begin(watch);
+}
+
 static bool take_fact(struct netdev_watch *watch, const struct netlink_fact *fact)
 {
+	const bool was_gone = watch->state.is_gone;
+	bool has_changed;
+
 	if (fact->kind == NETLINK_DUMP_END || fact->kind == NETLINK_DUMP_FAILED)
 		return dump_end(watch, fact->kind == NETLINK_DUMP_END);
 	if (fact->kind == NETLINK_NEIGHBOUR && fact->is_known && watch->heard != NULL)
 		watch->heard(watch->context, fact);
-	return netdev_state_apply(&watch->state, fact);
+	has_changed = netdev_state_apply(&watch->state, fact);
+	/* It may have come back by a message that was lost. */
+	if (watch->state.is_gone != was_gone &&
+	    (was_gone || if_nametoindex(watch->state.netdev) != 0)) {
+		watch->failed_dumps = 0;
+		dump_again(watch);
+	}
+	return has_changed;
 }
 
 /* Reads a datagram into the buffer; false when there is none. */
@@ -68,9 +95,7 @@ static bool netdev_watch_receive(struct netdev_watch *watch)
 		return false;
 	if (length < 0 || (size_t)length > sizeof(watch->buffer)) {
 		/* The kernel dropped messages, or sent one beyond the largest expected size. */
-		watch->is_stale = true;
-		if (!watch->is_dumping)
-			dump_begin(watch);
+		dump_again(watch);
 	} else if (from.nl_pid == 0) {
 		netlink_reader_init(&watch->reader, watch->buffer, (size_t)length);
 	}
@@ -105,7 +130,8 @@ static int wait_for_answer(struct netdev_watch *watch)
 	return watch->failed_dumps == 0 ? 0 : -ETIMEDOUT;
 }
 
-int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index, char text[PORT_TEXT_BYTES])
+int netdev_watch_open(struct netdev_watch *watch, const char *netdev, uint32_t netdev_index,
+		      char text[PORT_TEXT_BYTES])
 {
 	const struct sockaddr_nl address = {
 		.nl_family = AF_NETLINK,
@@ -114,7 +140,7 @@ int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index, char te
 	int result = 0;
 
 	memset(watch, 0, sizeof(*watch));
-	netdev_state_init(&watch->state, netdev_index);
+	netdev_state_init(&watch->state, netdev, netdev_index);
 	watch->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (watch->fd < 0)
 		return port_text_error(text, -errno, "cannot open a netlink socket: %s",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows one network interface by a NETLINK_ROUTE socket: carrier, MTU, addresses, its end. The
- * watch owns the socket; the caller polls the socket for reading.
+ * Follows one network interface by a NETLINK_ROUTE socket: carrier, MTU, addresses, its end, and
+ * its return under the same name. The watch owns the socket; the caller polls the socket for
+ * reading.
  *
  * The watch misses nothing for long: after the kernel dropped messages, it asks for all addresses
  * again, and the answer comes by the same socket.
@@ -32,7 +33,7 @@ struct netdev_watch {
  * sentence in `text`: -ETIMEDOUT the kernel does not answer; -ENODEV the interface is gone; any
  * other of socket(2), bind(2), send(2).
  */
-int netdev_watch_open(struct netdev_watch *watch, uint32_t netdev_index,
+int netdev_watch_open(struct netdev_watch *watch, const char *netdev, uint32_t netdev_index,
 		      char text[PORT_TEXT_BYTES]);
 void netdev_watch_close(struct netdev_watch *watch);
 

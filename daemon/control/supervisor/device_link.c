@@ -88,8 +88,10 @@ static int link_send_gid(struct device_child *process, uint32_t index, const str
 	result = link_send_state(process, &letter);
 	for (unsigned i = 0; i < letter.fd_count; i++)
 		close(sockets.fds[i]);
-	if (result == 0)
+	if (result == 0) {
 		process->outbox.known[index] = *gid;
+		process->outbox.stale &= ~(UINT32_C(1) << index);
+	}
 	return result;
 }
 
@@ -102,7 +104,9 @@ static int link_send_gids(struct device_child *process)
 	int result = 0;
 
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX && result == 0; i++)
-		if (!rnic_gid_is_zero(&known[i]) && !rnic_gid_equal(&known[i], &wanted[i]))
+		if (!rnic_gid_is_zero(&known[i]) &&
+		    (!rnic_gid_equal(&known[i], &wanted[i]) ||
+		     (process->outbox.stale & UINT32_C(1) << i) != 0))
 			result = link_send_gid(process, i, &none);
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX && result == 0; i++)
 		if (!rnic_gid_equal(&known[i], &wanted[i]))
@@ -120,6 +124,7 @@ static int link_send_facts(struct device_child *process)
 		.path_mtu_bytes = common->path_mtu_bytes,
 		.hop_limit_ipv4 = common->facts->hop_limit_ipv4,
 		.hop_limit_ipv6 = common->facts->hop_limit_ipv6,
+		.netdev_index = common->start->netdev_index,
 		.port = common->facts->port,
 		.gids = common->facts->gids,
 	};

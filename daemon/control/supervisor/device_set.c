@@ -387,6 +387,20 @@ void device_set_end_late(struct device_set *set, uint64_t late_ns)
 	}
 }
 
+void device_set_set_netdev(struct device_set *set, uint32_t netdev_index)
+{
+	struct list *node;
+
+	set->start.netdev_index = netdev_index;
+	set->start.device.netdev_index = netdev_index;
+	list_for_each (node, &set->processes) {
+		struct device_child *process = list_entry(node, struct device_child, node);
+
+		process->outbox.stale = UINT32_MAX;
+		device_link_note_removal(process);
+	}
+}
+
 void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes)
 {
 	struct list *node;

@@ -104,6 +104,12 @@ int device_set_connect(struct device_child *process, const struct served_client 
 /* Lets all processes know the GID at `index`; zero: the slot is empty. */
 void device_set_set_gid(struct device_set *set, uint32_t index, const struct rnic_gid *gid);
 
+/*
+ * The interface has this index from now on. With the facts, which are sent afterwards, all
+ * processes get new sockets for the GIDs.
+ */
+void device_set_set_netdev(struct device_set *set, uint32_t netdev_index);
+
 /* Sends the facts, which have changed, to all processes. */
 void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes);
 

@@ -114,6 +114,7 @@ int group_joins_fetch(struct group_joins *joins, const struct rnic_gid *group, u
 	status = entry->status;
 	*fd = entry->fd;
 	entry->fd = -1;
+	entry->is_renewed = false;
 	if (status == 0)
 		entry->state = GROUP_JOIN_IN_USE;
 	else
@@ -129,7 +130,20 @@ void group_joins_leave(struct group_joins *joins, const struct rnic_gid *group)
 		group_join_leave(joins, entry);
 }
 
-void group_joins_answer(struct group_joins *joins, const struct rnic_gid *group, int status, int fd)
+void group_joins_renew(struct group_joins *joins)
+{
+	for (uint32_t i = 0; i < GROUP_JOINS_MAX; i++) {
+		struct group_join *entry = &joins->entries[i];
+
+		if (entry->state != GROUP_JOIN_IN_USE)
+			continue;
+		entry->is_renewed = true;
+		entry->is_sent = false;
+		group_join_send(joins, entry);
+	}
+}
+
+bool group_joins_answer(struct group_joins *joins, const struct rnic_gid *group, int status, int fd)
 {
 	struct group_join *entry = group_joins_find(joins, group);
 
@@ -139,16 +153,22 @@ void group_joins_answer(struct group_joins *joins, const struct rnic_gid *group,
 		entry->state = GROUP_JOIN_ARRIVED;
 		entry->status = status;
 		entry->fd = status == 0 ? fd : -1;
-		return;
+		return false;
+	}
+	if (entry != NULL && entry->state == GROUP_JOIN_IN_USE && entry->is_renewed) {
+		entry->is_renewed = false;
+		if (status == 0)
+			return true;
 	}
 	if (fd >= 0)
 		close(fd);
 	if (entry != NULL || status != 0)
-		return;
+		return false;
 	/* Nobody waits for the group any more. */
 	entry = group_joins_add(joins, group);
 	if (entry != NULL)
 		group_join_leave(joins, entry);
+	return false;
 }
 
 static void group_join_tick(struct group_joins *joins, struct group_join *entry, uint64_t now_ns)
@@ -157,7 +177,10 @@ static void group_join_tick(struct group_joins *joins, struct group_join *entry,
 
 	switch (entry->state) {
 	case GROUP_JOIN_NONE:
+		break;
 	case GROUP_JOIN_IN_USE:
+		if (entry->is_renewed)
+			group_join_send(joins, entry);
 		break;
 	case GROUP_JOIN_LEAVING:
 		group_join_leave(joins, entry);
@@ -199,8 +222,9 @@ static uint64_t group_join_deadline_ns(const struct group_joins *joins,
 		return entry->is_sent ? entry->until_ns + GROUP_JOINS_WAIT_NS : retry_ns;
 	case GROUP_JOIN_ARRIVED:
 		return entry->until_ns;
-	case GROUP_JOIN_NONE:
 	case GROUP_JOIN_IN_USE:
+		return entry->is_renewed && !entry->is_sent ? retry_ns : UINT64_MAX;
+	case GROUP_JOIN_NONE:
 		break;
 	}
 	return UINT64_MAX;

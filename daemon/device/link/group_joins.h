@@ -35,6 +35,7 @@ struct group_join {
 	struct rnic_gid group;
 	enum group_join_state state;
 	bool is_sent;	   /* JOIN */
+	bool is_renewed;   /* of IN_USE: JOIN asks for another socket */
 	int status;	   /* of ARRIVED: 0, or why there is no socket (negative errno) */
 	int fd;		   /* of ARRIVED with status 0; else -1 */
 	uint64_t until_ns; /* of ASKED and ARRIVED: somebody may still wait */
@@ -67,8 +68,14 @@ int group_joins_fetch(struct group_joins *joins, const struct rnic_gid *group, u
 /* Leaves a group whose socket was fetched, and is closed by now. */
 void group_joins_leave(struct group_joins *joins, const struct rnic_gid *group);
 
-/* Takes the answer JOINED: a status and, with status 0, the socket, which `joins` owns now. */
-void group_joins_answer(struct group_joins *joins, const struct rnic_gid *group, int status,
+/* Asks for new sockets of all groups in use: those in use are of an interface that is gone. */
+void group_joins_renew(struct group_joins *joins);
+
+/*
+ * Takes the answer JOINED: a status and, with status 0, the socket, which `joins` owns now. True:
+ * the socket stays the caller's, and takes the place of that of the group, which is in use.
+ */
+bool group_joins_answer(struct group_joins *joins, const struct rnic_gid *group, int status,
 			int fd);
 
 /* Sends what could not be sent, and leaves groups that nobody fetched in time. */

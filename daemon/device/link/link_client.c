@@ -197,6 +197,9 @@ static void link_client_set_facts(struct link_client *link)
 	if (facts->gids.count > RNIC_GIDS_MAX)
 		return;
 	device_set_facts(link->device, facts);
+	if (link->netdev_index != 0 && link->netdev_index != facts->netdev_index)
+		group_joins_renew(&link->joins);
+	link->netdev_index = facts->netdev_index;
 	link->facts_sequence = facts->sequence;
 }
 
@@ -257,8 +260,14 @@ static void link_client_joined(struct link_client *link)
 {
 	const struct rnic_process_group *message = (const void *)link->receipt.payload;
 
-	group_joins_answer(&link->joins, &message->group, message->status,
-			   link_client_take_fd(link, 0));
+	const int fd = link_client_take_fd(link, 0);
+	int result = 0;
+
+	if (group_joins_answer(&link->joins, &message->group, message->status, fd))
+		result = device_renew_group(link->device, &message->group, fd);
+	if (result != 0)
+		log_warning("a multicast group is lost with the network interface: %s",
+			    strerror(-result));
 }
 
 static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(

@@ -33,6 +33,7 @@ struct link_client {
 	const struct rnic_facts_page *facts_page; /* shared: the control plane writes */
 	struct device *device;
 	uint64_t facts_sequence; /* applied */
+	uint32_t netdev_index;	 /* of these facts; 0: there were none yet */
 	struct group_joins joins;
 	uint32_t gone[LINK_CLIENT_GONE_MAX]; /* clients that have gone; to be told */
 	uint32_t gone_count;

@@ -13,6 +13,7 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <string.h>
 
 void netlink_reader_init(struct netlink_reader *reader, const void *bytes, size_t length)
@@ -105,7 +106,7 @@ static bool read_link(const struct ifinfomsg *header, size_t length, struct netl
 	const unsigned running = IFF_UP | IFF_LOWER_UP;
 	const unsigned without_neighbours = IFF_LOOPBACK | IFF_POINTOPOINT | IFF_NOARP;
 	const uint8_t *end = (const uint8_t *)header + length;
-	const struct nlattr *mtu;
+	const struct nlattr *mtu, *name;
 
 	/*
 	 * A link message of a family describes the interface's part in that family, as in a bridge
@@ -119,6 +120,10 @@ static bool read_link(const struct ifinfomsg *header, size_t length, struct netl
 	mtu = attribute_find(header + 1, end, IFLA_MTU);
 	if (mtu != NULL)
 		fact->mtu_bytes = value_u32(mtu, 0);
+	name = attribute_find(header + 1, end, IFLA_IFNAME);
+	if (name != NULL && mnl_attr_get_payload_len(name) <= sizeof(fact->netdev) &&
+	    mnl_attr_validate(name, MNL_TYPE_NUL_STRING) == 0)
+		snprintf(fact->netdev, sizeof(fact->netdev), "%s", mnl_attr_get_str(name));
 	read_mac_id(header, end, fact);
 	return true;
 }

@@ -9,6 +9,7 @@
 
 #include "proto/base/verbs_types.h"
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ struct netlink_fact {
 	bool is_running;       /* LINK: up, and with a carrier */
 	bool has_neighbours;   /* LINK: the kernel asks there for link addresses */
 	uint32_t mtu_bytes;    /* LINK; 0: unknown */
+	char netdev[IF_NAMESIZE]; /* LINK: the interface's name */
 	bool has_mac_id;       /* LINK: the kernel makes its link-local address of `mac` */
 	uint8_t mac[6];	       /* LINK with has_mac_id */
 	struct rnic_gid gid;   /* ADDRESS, ADDRESS_GONE, NEIGHBOUR; ROUTE: router, zero: none */

@@ -80,6 +80,11 @@ struct port_ops {
 	 */
 	int (*set_gid)(struct port *port, uint32_t index, const struct rnic_gid *gid,
 		       const struct udp_lane_sockets *sockets, char text[PORT_TEXT_BYTES]);
+	/*
+	 * Of a port that sends by UDP, and NULL of others: the device's interface has this index
+	 * from now on. Sockets that were there before may be bound to the interface of before.
+	 */
+	void (*set_netdev)(struct port *port, uint32_t netdev_index);
 	void (*close)(struct port *port);
 };
 

@@ -129,6 +129,77 @@ event_is_seen "the interface is removed" PORT_ERR ip link delete veth0
 check "all GIDs are gone" holds 0 device "rows['gids'] == []"
 check "the port is down" grep -q PORT_DOWN <(rnic 0 ibv_devinfo)
 check "the log says so" grep -q "veth0 is gone" "$WORK/daemon0.log"
+
+# ends_come_back: the interfaces of both sides are made anew. Their MAC addresses, and so their
+# link-local ones, are the same each time.
+ends_come_back() {
+	local side
+	ip link add veth0 netns "${side_namespace[0]}" address 02:00:00:00:77:01 type veth \
+		peer name veth1 netns "${side_namespace[1]}" address 02:00:00:00:77:02
+	for side in 0 1; do
+		on $side sysctl -q -w net.ipv6.conf.veth$side.accept_dad=0
+		on $side ip address add "10.77.0.$((side + 1))/24" dev veth$side
+		on $side ip link set veth$side up
+	done
+	for side in 0 1; do
+		check "side $side has its GIDs" wait_for 20 has_both_gids $side
+		find_gid $side "10.77.0.$((side + 1))"
+	done
+}
+has_both_gids() {
+	holds "$1" device "[g['gid'][:5] for g in rows['gids']] == ['fe80:', '10.77']"
+}
+shows_index() {
+	rnic 0 rdma -j link >"$WORK/link.json" &&
+		grep -qE "\"netdev_index\": ?$1\b" "$WORK/link.json"
+}
+# By GID 0, which is at one interface only.
+link_local_pingpong() {
+	side_gid=(0 0)
+	pair_run ibv_rc_pingpong -c -n 100
+}
+
+echo "# its return"
+server_address=10.77.0.1
+active_before=$(events PORT_ACTIVE)
+ends_come_back
+check "ibv_asyncwatch prints it" wait_for 20 more_events PORT_ACTIVE "$active_before"
+pair_run ibv_rc_pingpong -c -n 100
+link_local_pingpong
+
+echo "# programs that go on meanwhile, one of them with the device inside"
+group=239.9.$multicast_number
+exec_program 0 stdbuf -oL mckey -m "$group" -b 10.77.0.1 >"$WORK/shared.out" 2>&1 &
+receivers=($!)
+direct=(--direct)
+exec_program 0 stdbuf -oL mckey -m "$group" -b 10.77.0.1 >"$WORK/direct.out" 2>&1 &
+receivers+=($!)
+direct=()
+own "${receivers[@]}"
+for receiver in shared direct; do
+	check "$receiver: it has joined" wait_for 20 grep -q "joined dgid" "$WORK/$receiver.out"
+done
+exec_program 0 rping -s -P -a 10.77.0.1 >"$WORK/rping.out" 2>&1 &
+server=$!
+own $server
+check "rping listens" wait_for 20 cm_is_ready
+old=$(on 0 cat /sys/class/net/veth0/ifindex)
+on 0 ip link delete veth0
+check "the GIDs go" wait_for 20 holds 0 device "rows['gids'] == []"
+ends_come_back
+new=$(on 0 cat /sys/class/net/veth0/ifindex)
+check "the index is another one" test "$old" != "$new"
+check "programs see it" shows_index "$new"
+check "rping is reached" rnic 1 timeout 20 rping -c -a 10.77.0.1 -C 10
+check "a message to the group is sent" \
+	rnic 1 timeout 20 mckey -s -m "$group" -b 10.77.0.2
+for receiver in shared direct; do
+	check "$receiver: it receives the messages" \
+		wait_for 20 grep -q "return status 0" "$WORK/$receiver.out"
+done
+link_local_pingpong
+end_process $server
+wait $server "${receivers[@]}" 2>/dev/null
 end_process $watcher
 wait $watcher 2>/dev/null
 

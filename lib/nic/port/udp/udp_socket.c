@@ -309,6 +309,11 @@ static void udp_socket_close(struct port *port)
 	free(self);
 }
 
+static void udp_socket_set_netdev(struct port *port, uint32_t netdev_index)
+{
+	udp_sockets_set_netdev(&udp_socket_from_port(port)->sockets, netdev_index);
+}
+
 static const struct port_ops udp_socket_ops = {
 	.name = "socket",
 	.receive = udp_socket_receive,
@@ -316,6 +321,7 @@ static const struct port_ops udp_socket_ops = {
 	.next_deadline_ns = udp_socket_next_deadline_ns,
 	.watch = udp_socket_watch,
 	.set_gid = udp_socket_set_gid,
+	.set_netdev = udp_socket_set_netdev,
 	.close = udp_socket_close,
 };
 

@@ -327,6 +327,12 @@ int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rn
 	return 0;
 }
 
+void udp_sockets_set_netdev(struct udp_sockets *sockets, uint32_t netdev_index)
+{
+	sockets->netdev_index = netdev_index;
+	neighbours_init(&sockets->neighbours, sockets->neighbours.ask, netdev_index);
+}
+
 void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index)
 {
 	assert(index < sockets->count && sockets->sockets[index].fd >= 0);

@@ -92,6 +92,9 @@ void udp_sockets_close(struct udp_sockets *sockets);
 int udp_sockets_add(struct udp_sockets *sockets, uint32_t index, const struct rnic_gid *gid,
 		    const struct udp_lane_sockets *given, char text[PORT_TEXT_BYTES]);
 
+/* port_ops.set_netdev */
+void udp_sockets_set_netdev(struct udp_sockets *sockets, uint32_t netdev_index);
+
 /* Closes the sockets of a slot. */
 void udp_sockets_remove(struct udp_sockets *sockets, uint32_t index);
 

@@ -361,6 +361,11 @@ static void udp_uring_close(struct port *port)
 	free(self);
 }
 
+static void udp_uring_set_netdev(struct port *port, uint32_t netdev_index)
+{
+	udp_sockets_set_netdev(&udp_uring_from_port(port)->sockets, netdev_index);
+}
+
 static const struct port_ops udp_uring_ops = {
 	.name = "uring",
 	.receive = udp_uring_receive,
@@ -368,6 +373,7 @@ static const struct port_ops udp_uring_ops = {
 	.next_deadline_ns = udp_uring_next_deadline_ns,
 	.watch = udp_uring_watch,
 	.set_gid = udp_uring_set_gid,
+	.set_netdev = udp_uring_set_netdev,
 	.close = udp_uring_close,
 };
 

@@ -40,7 +40,7 @@ static void test_link(void **unused)
 	struct netdev_state state;
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	assert_false(state.is_running);
 	assert_true(apply(&state, link_fact(7, true, 1500)));
 	assert_false(apply(&state, link_fact(7, true, 1500)));
@@ -56,7 +56,7 @@ static void test_addresses(void **unused)
 	struct netdev_state state;
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false)));
 	assert_false(apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false)));
 	assert_true(apply(&state, address_fact(NETLINK_ADDRESS, "fe80::1", true)));
@@ -133,7 +133,7 @@ static void test_coming(void **unused)
 	char text[RNIC_GID_TEXT_BYTES];
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
 		assert_int_equal(apply(&state, steps[i].fact), steps[i].has_changed);
 		assert_string_equal(coming(&state, text), steps[i].coming);
@@ -145,7 +145,7 @@ static void test_dump(void **unused)
 	struct netdev_state state;
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false));
 	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.2", false));
 	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.3", false));
@@ -167,7 +167,7 @@ static void test_gone(void **unused)
 	struct netdev_state state;
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	apply(&state, link_fact(7, true, 1500));
 	apply(&state, address_fact(NETLINK_ADDRESS, "192.0.2.1", false));
 	assert_true(apply(&state, gone));
@@ -176,12 +176,47 @@ static void test_gone(void **unused)
 	assert_false(apply(&state, link_fact(7, true, 1500)));
 }
 
+/* As the kernel gives an interface that was made anew another index, and udev its name later. */
+static void test_return(void **unused)
+{
+	const struct netlink_fact gone = {.kind = NETLINK_LINK_GONE, .netdev_index = 7};
+	struct netlink_fact link = link_fact(9, false, 9000);
+	struct netlink_fact address = address_fact(NETLINK_ADDRESS, "192.0.2.1", false);
+	struct netdev_state state;
+
+	(void)unused;
+	netdev_state_init(&state, "if7", 7);
+	apply(&state, address);
+	apply(&state, gone);
+	address.netdev_index = 9;
+	strcpy(link.netdev, "veth5");
+	assert_false(apply(&state, link) || apply(&state, address));
+	assert_true(state.is_gone);
+	strcpy(link.netdev, "if7");
+	assert_true(apply(&state, link));
+	assert_false(state.is_gone || state.is_running);
+	assert_int_equal(state.mtu_bytes, 9000);
+	assert_int_equal(state.address_count, 0);
+	link.is_running = true;
+	assert_true(apply(&state, link) && apply(&state, address));
+	assert_true(state.is_running && has(&state, 0, "192.0.2.1"));
+
+	/* While the interface is there, its index counts, not its name. */
+	strcpy(link.netdev, "other");
+	assert_false(apply(&state, link));
+	link.netdev_index = 10;
+	strcpy(link.netdev, "if7");
+	link.is_running = false;
+	assert_false(apply(&state, link));
+	assert_true(state.is_running);
+}
+
 static void test_bounded(void **unused)
 {
 	struct netdev_state state;
 
 	(void)unused;
-	netdev_state_init(&state, 7);
+	netdev_state_init(&state, "if7", 7);
 	for (uint32_t i = 0; i < NETDEV_ADDRESSES_MAX + 8; i++) {
 		struct netlink_fact fact = address_fact(NETLINK_ADDRESS, "2001:db8::", false);
 
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_link),   cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_coming), cmocka_unit_test(test_dump),
 		cmocka_unit_test(test_gone),   cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static void test_first_state(void **state)
 	bool is_found = false;
 
 	(void)state;
-	assert_int_equal(netdev_watch_open(&watch, if_nametoindex("lo"), text), 0);
+	assert_int_equal(netdev_watch_open(&watch, "lo", if_nametoindex("lo"), text), 0);
 	assert_true(watch.state.is_running && !watch.state.is_gone);
 	assert_true(watch.state.mtu_bytes > 0);
 	for (uint32_t i = 0; i < watch.state.address_count; i++)
@@ -35,7 +35,7 @@ static void test_no_such_interface(void **state)
 	char text[PORT_TEXT_BYTES] = "";
 
 	(void)state;
-	assert_int_equal(netdev_watch_open(&watch, 0x7fffffff, text), -ENODEV);
+	assert_int_equal(netdev_watch_open(&watch, "none", 0x7fffffff, text), -ENODEV);
 	assert_non_null(strstr(text, "cannot follow"));
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/control/supervisor/device_link.h"
 
 #include "tests/unit/daemon/control/supervisor/device_fixture.h"
+#include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
 #include <pthread.h>
@@ -40,6 +41,30 @@ static void test_gid_without_descriptors(void **state)
 		facts = fixture_expect(RNIC_PROCESS_FACTS);
 		assert_memory_equal(&facts->gids.entries[2 + i].gid, &other, sizeof(other));
 	}
+}
+
+/* Old sockets may be bound to the old interface, so the same address gets other ones. */
+static void test_another_interface(void **state)
+{
+	const struct rnic_process_facts *facts;
+	const struct rnic_process_gid *gid;
+	const struct rnic_gid address = fixture_gid_of(1);
+
+	(void)state;
+	fixture_serve(FIXTURE_UID);
+	device_set_set_netdev(&fixture->set, 12);
+	device_set_set_facts(&fixture->set, 1024);
+	gid = fixture_expect(RNIC_PROCESS_GID);
+	assert_true(gid->index == 1 && rnic_gid_is_zero(&gid->gid));
+	gid = fixture_expect(RNIC_PROCESS_GID);
+	assert_true(gid->index == 1 && rnic_gid_equal(&gid->gid, &address));
+	assert_int_equal(fixture->receipt.fd_count, 9);
+	facts = fixture_expect(RNIC_PROCESS_FACTS);
+	assert_int_equal(facts->netdev_index, 12);
+
+	/* Once. */
+	device_set_set_facts(&fixture->set, 512);
+	fixture_expect(RNIC_PROCESS_FACTS);
 }
 
 static void remove_gid(uint32_t index)
@@ -210,7 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_gid_without_descriptors), TEST(test_late_removals),
 		TEST(test_too_many_packets),	    TEST(test_packets_leave_room),
-		TEST(test_used_gids_stay),
+		TEST(test_used_gids_stay),	    TEST(test_another_interface),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -144,6 +144,39 @@ static void test_unasked_answer_is_harmless(void **state)
 	assert_int_equal(leaves_sent, 1);
 }
 
+/* A group in use gets another socket; a group that is left meanwhile gets none. */
+static void test_sockets_of_another_interface(void **state)
+{
+	int first = open_any(), second = open_any(), late = open_any();
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(group_joins_fetch(&joins, &group, 1, &fd), -EINPROGRESS);
+	assert_false(group_joins_answer(&joins, &group, 0, first));
+	assert_int_equal(group_joins_fetch(&joins, &group, 2, &fd), 0);
+
+	is_link_full = true;
+	group_joins_renew(&joins);
+	assert_true(group_joins_next_deadline_ns(&joins) != UINT64_MAX);
+	is_link_full = false;
+	group_joins_tick(&joins, 3);
+	assert_int_equal(joins_sent, 2);
+	assert_true(group_joins_next_deadline_ns(&joins) == UINT64_MAX);
+	assert_true(group_joins_answer(&joins, &group, 0, second));
+	assert_true(is_open(second));
+	close(first);
+	close(second);
+
+	group_joins_renew(&joins);
+	assert_int_equal(joins_sent, 3);
+	assert_false(group_joins_answer(&joins, &group, -ENODEV, -1));
+	group_joins_renew(&joins);
+	group_joins_leave(&joins, &group);
+	assert_false(group_joins_answer(&joins, &group, 0, late));
+	assert_false(is_open(late));
+	assert_int_equal(joins.used_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +186,7 @@ int main(void)
 		cmocka_unit_test_setup(test_unfetched_socket_is_left, set_up),
 		cmocka_unit_test_setup(test_full_link_is_tried_again, set_up),
 		cmocka_unit_test_setup(test_unasked_answer_is_harmless, set_up),
+		cmocka_unit_test_setup(test_sockets_of_another_interface, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
