@@ -114,8 +114,32 @@ check "stops" in_session systemctl --user stop rnicd.service
 
 echo "# the packages"
 before=$(main_process)
+is_anew() {
+	[ "$(main_process)" != "$before" ] && [ "$(main_process)" != 0 ] &&
+		systemctl is-active rnicd@lo.service
+}
+wait_until_anew() {
+	local tries=0
+	until is_anew; do
+		tries=$((tries + 1))
+		[ $tries -lt 100 ] || return 1
+		sleep 0.2 # between two polls
+	done
+}
+on_device ib_write_bw -F >/tmp/server 2>&1 & # waits for a client
+server=$!
+sleep 1 # it opens the device
 check "an upgrade" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
-check "starts rnicd again" test "$(main_process)" != "$before"
+check "says what happens" grep -q 'rnicd@lo.service begins anew when' /tmp/output
+sleep 3 # an idle daemon would have ended
+check "a program keeps its daemon" test "$(main_process)" = "$before"
+check "and its device" on_device ib_write_bw -F 127.0.0.1
+check "the program ends well" wait $server
+check "then rnicd starts again" wait_until_anew
+check "serves" write_over_loopback
+before=$(main_process)
+check "an upgrade while no program runs" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
+check "starts rnicd again" wait_until_anew
 check "removal" dpkg --remove --force-depends rnicd
 check "ends rnicd" bash -c '! readlink /proc/[0-9]*/exe | grep rnicd'
 check "leaves no socket" test ! -e /run/rnicd/lo.sock

@@ -7,9 +7,13 @@
 #include "daemon/shared/loop/loop.h"
 #include "daemon/shared/served_peer/request_turn.h"
 #include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
 
 #include <signal.h>
 #include <stdlib.h>
+
+/* A program whose processes come one after the other keeps its daemon. */
+#define EVENT_LOOP_REPLACED_NS RNIC_NS_PER_SECOND
 
 struct event_loop {
 	struct control_plane *control;
@@ -19,6 +23,7 @@ struct event_loop {
 	bool has_requests;	/* control connections may have requests, or be new */
 	bool has_looked;	/* the descriptors were polled behind the latest turn */
 	bool is_ending;		/* a signal has come */
+	bool begins_anew;	/* SIGUSR1 has come */
 };
 
 /* --- what ends a sleep ------------------------------------------------------------------------ */
@@ -60,6 +65,18 @@ static void event_loop_on_signal(void *context, int number)
 	loop_stop(loop->loop);
 }
 
+/* A daemon of an earlier build goes on for its programs, and leaves the place to the next one. */
+static void event_loop_on_replacement(void *context, int number)
+{
+	struct event_loop *loop = context;
+
+	(void)number;
+	if (!loop->begins_anew)
+		log_info("ending as soon as no program uses the device (SIGUSR1)");
+	loop->begins_anew = true;
+	loop->exit_when_idle_ns = EVENT_LOOP_REPLACED_NS;
+}
+
 /* The next turn receives: an arrival at a port of lane 0 only ends the sleep. */
 static void event_loop_watch_port(void *context, int fd, bool for_writing)
 {
@@ -79,6 +96,7 @@ static void event_loop_watch_all(struct event_loop *loop)
 	loop_watch(loop->loop, control->network.watch.fd, false, event_loop_on_network);
 	loop_watch_signal(loop->loop, SIGTERM, event_loop_on_signal);
 	loop_watch_signal(loop->loop, SIGINT, event_loop_on_signal);
+	loop_watch_signal(loop->loop, SIGUSR1, event_loop_on_replacement);
 	backplane_watch(&loop->control->backplane, event_loop_watch_port, loop);
 }
 
@@ -206,8 +224,9 @@ void event_loop_destroy(struct event_loop *loop)
 	free(loop);
 }
 
-void event_loop_run(struct event_loop *loop)
+bool event_loop_run(struct event_loop *loop)
 {
 	loop->idle_since_ns = clock_now_ns();
 	loop_run(loop->loop);
+	return loop->begins_anew && !loop->is_ending;
 }

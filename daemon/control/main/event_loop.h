@@ -9,6 +9,7 @@
 
 #include "lib/wait/awake.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct control_plane;
@@ -23,7 +24,10 @@ struct event_loop *event_loop_create(struct control_plane *control, enum poll_mo
 				     uint64_t exit_when_idle_ns);
 void event_loop_destroy(struct event_loop *loop);
 
-/* Runs until SIGTERM or SIGINT arrives, or there was no client for the configured time. */
-void event_loop_run(struct event_loop *loop);
+/*
+ * Runs until SIGTERM or SIGINT arrives, or there was no client for the configured time; after
+ * SIGUSR1 for a second. True: SIGUSR1 has ended the loop so, and another daemon is to begin.
+ */
+bool event_loop_run(struct event_loop *loop);
 
 #endif

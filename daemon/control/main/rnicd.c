@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 /*
@@ -110,15 +111,16 @@ static int rnicd_run(const struct rnicd_options *options, struct control_plane *
 {
 	struct event_loop *loop =
 		event_loop_create(control, options->poll, options->exit_when_idle_ns);
+	int status;
 
 	if (loop == NULL) {
 		log_error("cannot make the event loop");
 		return 1;
 	}
 	rnicd_announce(options, control);
-	event_loop_run(loop);
+	status = event_loop_run(loop) ? EX_TEMPFAIL : 0;
 	event_loop_destroy(loop);
-	return 0;
+	return status;
 }
 
 /*

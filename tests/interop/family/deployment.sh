@@ -169,4 +169,22 @@ check "the daemon of root is named, and that it serves" \
 check "and so it is" serves $victim
 daemon_end
 rm -rf "$squatted"
+
+echo "# an upgrade"
+daemon_begin "$WORK/upgrade.sock"
+exec_as 0 "$BIN/rnic-run" --no-daemon --socket "$socket" ibv_asyncwatch >"$WORK/watch.out" 2>&1 &
+program=$!
+own $program
+check "a program runs" wait_for 20 grep -qF "async event" "$WORK/watch.out"
+signal_process USR1 "$daemon"
+check "the daemon says what comes" wait_for 5 grep -q "ending as soon as no program" "$WORK/daemon.log"
+sleep 2 # twice the time after which an idle one ends
+check "it goes on for the program" is_running "$daemon"
+check "and serves new ones, of any user" serves $user_b
+end_process $program
+wait $program 2>/dev/null
+check "it ends after the last one" wait_for 20 has_ended "$daemon"
+wait "$daemon"
+check "so that another begins" test $? = 75
+check "and leaves nothing" test -z "$(ls -d "$socket"* 2>/dev/null)"
 test_finish
