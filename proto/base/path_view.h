@@ -34,6 +34,14 @@
 #define RNIC_VIEW_PCI_HOST    "/sys/devices/pci" /* and the bus: the directory of a bus */
 #define RNIC_VIEW_PCI_MARK    "pci"
 
+/*
+ * Where the kernel lists the device of a network interface: below the interface's name, which comes
+ * between the two. Interfaces of which the view has nothing are the kernel's.
+ */
+#define RNIC_VIEW_NET	     "/sys/class/net"
+#define RNIC_VIEW_NET_FOLDER "device/infiniband"
+#define RNIC_VIEW_NET_LINK   "../../../../infiniband" /* from there to RNIC_VIEW_INFINIBAND */
+
 /* The directories that programs see, for an array of them. */
 #define RNIC_VIEW_ROOTS                                                                            \
 	RNIC_VIEW_INFINIBAND, RNIC_VIEW_INFINIBAND_VERBS, RNIC_VIEW_DEVICES, RNIC_VIEW_DEV

@@ -83,6 +83,25 @@ static int show_device(const char *tree, const struct rnic_listed_device *device
 		       : error;
 }
 
+static void net_directory(char directory[128], const struct rnic_listed_device *device)
+{
+	snprintf(directory, 128, RNIC_VIEW_NET "/%.*s/" RNIC_VIEW_NET_FOLDER,
+		 (int)sizeof(device->attributes.netdev), device->attributes.netdev);
+}
+
+static int show_net(const char *tree, const struct rnic_listed_device *device)
+{
+	char directory[128], target[128];
+	int error;
+
+	net_directory(directory, device);
+	snprintf(target, sizeof(target), RNIC_VIEW_NET_LINK "/%s", device->attributes.name);
+	error = tree_files_add_directory(tree, directory);
+	return error == 0
+		       ? tree_files_add_link(tree, target, directory, device->attributes.name)
+		       : error;
+}
+
 /* The link in the class comes last, so that whoever follows it finds the whole device. */
 int merged_tree_show(const char *tree, const struct rnic_listed_device *device)
 {
@@ -91,6 +110,8 @@ int merged_tree_show(const char *tree, const struct rnic_listed_device *device)
 
 	if (error == 0)
 		error = show_uverbs(tree, device);
+	if (error == 0)
+		error = show_net(tree, device);
 	return error == 0 ? tree_files_add_link(tree, target, RNIC_VIEW_INFINIBAND,
 						device->attributes.name)
 			  : error;
@@ -112,9 +133,12 @@ static int hide_pci(const char *tree, const struct rnic_listed_device *device)
 
 int merged_tree_hide(const char *tree, const struct rnic_listed_device *device)
 {
-	char uverbs[16];
+	char uverbs[16], directory[128];
 	int error = hide_pci(tree, device);
 
+	net_directory(directory, device);
+	if (error == 0)
+		error = tree_files_remove(tree, directory, device->attributes.name);
 	if (error == 0)
 		error = tree_files_remove(tree, RNIC_VIEW_INFINIBAND, device->attributes.name);
 	snprintf(uverbs, sizeof(uverbs), "uverbs%u", device->index);

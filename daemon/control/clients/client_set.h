@@ -33,6 +33,7 @@ struct device_settings {
 	char ecn[RNIC_CTL_NAME_BYTES];
 	char lanes[RNIC_CTL_LANES_BYTES];
 	uint32_t lane_count;
+	uint8_t cm_tos; /* the traffic class that an identifier begins with */
 	/* At present: */
 	char source_ports[RNIC_CTL_PORTS_TEXT_BYTES];
 	uint32_t unused_addresses;

@@ -296,6 +296,7 @@ int cm_identifier_create(struct client *client, struct client_cm_channel *channe
 	id->channel = channel;
 	id->port_space = port_space;
 	id->qp_type = qp_type;
+	id->traffic_class = client->set->settings->cm_tos;
 	id->starting_psn = cm_choose_psn(client->set->cm);
 	list_init(&id->events);
 	list_init(&id->groups);

@@ -149,6 +149,7 @@ static void control_fill_settings(struct control_plane *control,
 	control_copy_name(settings->poll, config->poll_name);
 	control_copy_name(settings->segmentation, config->segmentation_name);
 	control_copy_name(settings->ecn, config->has_ecn ? "on" : "off");
+	settings->cm_tos = config->cm_tos;
 	lane_groups_text(&control->backplane.lanes, settings->lanes);
 	settings->lane_count = lane_groups_count(&control->backplane.lanes);
 	control_follow_ports(control);

@@ -32,6 +32,7 @@ enum {
 	OPTION_POLL,
 	OPTION_PKEYS,
 	OPTION_PEER_PORTS,
+	OPTION_CM_TOS,
 	OPTION_ECN,
 	OPTION_FAULT,
 	OPTION_CAPTURE,
@@ -242,6 +243,9 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 		break;
 	case OPTION_ECN:
 		options->has_ecn = OPTIONS_WORD(state, "ecn", argument, options_switches) == 1;
+		break;
+	case OPTION_CM_TOS:
+		options->cm_tos = (uint8_t)options_number(state, "cm-tos", argument, UINT8_MAX);
 		break;
 	case OPTION_ALLOW:
 		options_set_allowed(options, state, argument);

@@ -37,6 +37,7 @@ struct rnicd_options {
 	uid_t allowed[OPTIONS_ALLOWED_MAX];
 	uint32_t allowed_count; /* 0: not given */
 	bool has_ecn;
+	uint8_t cm_tos;
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	enum poll_mode poll;

@@ -220,6 +220,7 @@ static struct control_config rnicd_configure(const struct rnicd_options *options
 		.allowed_count = options->allowed_count,
 		.has_ecn = options->has_ecn,
 		.peer_ports = options->peer_ports,
+		.cm_tos = options->cm_tos,
 		.pkey_count = options->pkey_count,
 		.random = system_random_source(random),
 	};

@@ -4,6 +4,7 @@
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/cm/cm.h"
 #include "daemon/control/supervisor/device_set.h"
+#include "proto/base/counter_aliases.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,23 @@ static bool control_counters_read_hw(const struct client_set *set, uint32_t inde
 	return true;
 }
 
+/* All aliases are there: the device's counters have names from the start on. */
+static bool control_counters_read_alias(const struct client_set *set, uint32_t index,
+					struct view_counter *counter)
+{
+	const struct rnic_counter_alias *alias = rnic_counter_alias(index);
+	struct view_counter own;
+
+	if (alias == NULL)
+		return false;
+	counter->name = alias->name;
+	counter->value = 0;
+	for (uint32_t i = 0; control_counters_read(set, RNIC_STATS_DEVICE, i, &own); i++)
+		if (rnic_counter_alias_has(alias, own.name))
+			counter->value += own.value;
+	return true;
+}
+
 bool control_counters_show(const struct client_set *set, uint32_t index,
 			   struct rnic_show_counter *counter)
 {
@@ -64,7 +82,8 @@ bool control_counters_view(const void *context, enum view_counter_folder folder,
 
 	if (index == 0)
 		device_set_totals(set->devices);
-	if (folder == VIEW_HW_COUNTERS)
-		return control_counters_read_hw(set, index, counter, &left);
-	return control_counters_read(set, RNIC_STATS_PORT, index, counter);
+	if (folder != VIEW_HW_COUNTERS)
+		return control_counters_read(set, RNIC_STATS_PORT, index, counter);
+	return control_counters_read_hw(set, index, counter, &left) ||
+	       control_counters_read_alias(set, left, counter);
 }

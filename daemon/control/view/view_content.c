@@ -195,6 +195,25 @@ static void view_class(struct view_builder *builder, const struct rnic_device_at
 	view_add(builder, VIEW_LINK, device->name, "../../%s", builder->device + sizeof("sys"));
 }
 
+/* A directory, and those above it. */
+static void view_enter_below(struct view_builder *builder, const char *path)
+{
+	for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
+		view_enter(builder, "%.*s", (int)(slash - path), path);
+	view_enter(builder, "%s", path);
+}
+
+/* As hardware: the device below its network interface. */
+static void view_net(struct view_builder *builder, const struct rnic_device_attributes *device)
+{
+	char path[VIEW_PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", RELATIVE(RNIC_VIEW_NET), device->netdev,
+		 RNIC_VIEW_NET_FOLDER);
+	view_enter_below(builder, path);
+	view_add(builder, VIEW_LINK, device->name, "%s/%s", RNIC_VIEW_NET_LINK, device->name);
+}
+
 static void view_uverbs(struct view_builder *builder, const struct rnic_device_attributes *device)
 {
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_INFINIBAND_VERBS));
@@ -212,14 +231,6 @@ static void view_dev(struct view_builder *builder)
 	view_enter(builder, "%s", RELATIVE(RNIC_VIEW_DEV));
 	view_add(builder, VIEW_LINK, "uverbs0", RNIC_VIEW_NULL_DEVICE);
 	view_add(builder, VIEW_LINK, "rdma_cm", RNIC_VIEW_NULL_DEVICE);
-}
-
-/* A directory, and those above it. */
-static void view_enter_below(struct view_builder *builder, const char *path)
-{
-	for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
-		view_enter(builder, "%.*s", (int)(slash - path), path);
-	view_enter(builder, "%s", path);
 }
 
 /* The device of the bus, whose directory the builder is in. */
@@ -297,6 +308,7 @@ int view_content(const struct view_facts *facts, view_visit *visit, void *contex
 	view_pkeys(&builder, facts);
 	view_class(&builder, facts->device);
 	view_uverbs(&builder, facts->device);
+	view_net(&builder, facts->device);
 	view_dev(&builder);
 	return builder.error;
 }

@@ -105,16 +105,47 @@ static const char *skip_to_bus(const char *path)
 	return strncmp(rest, RNIC_VIEW_PCI_MARK, sizeof(RNIC_VIEW_PCI_MARK) - 1) == 0 ? rest : NULL;
 }
 
+/*
+ * The part of `path` from the name of an interface on; NULL: the path is not in its folder of
+ * devices. `end` is where the name of the folder ends.
+ */
+static const char *skip_to_netdev(const char *path, const char **end)
+{
+	const char *rest = skip_root(path, RNIC_VIEW_NET), *netdev;
+	size_t length;
+
+	if (rest == NULL || (length = next_component(&rest)) == 0)
+		return NULL;
+	netdev = rest;
+	*end = skip_root(rest + length, RNIC_VIEW_NET_FOLDER);
+	return *end != NULL && stays_below(*end) ? netdev : NULL;
+}
+
+/* What the view has of an interface, if it has anything: `rest` comes from skip_to_netdev(). */
+static bool map_netdev(const char *tree, const char *rest, const char *end,
+		       char mapped[RNIC_VIEW_PATH_BYTES], char probe[RNIC_VIEW_PATH_BYTES])
+{
+	if (!concatenate(mapped, (const char *[]){tree, RNIC_VIEW_NET "/", rest}, 3) ||
+	    !concatenate(probe, (const char *[]){mapped}, 1))
+		return false;
+	probe[strlen(probe) - strlen(end)] = '\0';
+	return true;
+}
+
 bool rnic_view_map_there(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES],
 			 char probe[RNIC_VIEW_PATH_BYTES])
 {
 	static const char *const roots[] = {RNIC_VIEW_PCI_DEVICES, RNIC_VIEW_PCI_DRIVERS,
 					    RNIC_VIEW_PCI_BUSES, RNIC_VIEW_ROOTS};
 	const char *rest = path[0] == '/' ? skip_to_bus(path) : NULL;
+	const char *end;
 
 	if (rest != NULL)
 		return concatenate(mapped, (const char *[]){tree, "/sys/devices/", rest}, 3) &&
 		       concatenate(probe, (const char *[]){mapped}, 1);
+	rest = path[0] == '/' ? skip_to_netdev(path, &end) : NULL;
+	if (rest != NULL)
+		return map_netdev(tree, rest, end, mapped, probe);
 	for (size_t i = 0; path[0] == '/' && i < RNIC_COUNT_OF(roots); i++) {
 		rest = skip_root(path, roots[i]);
 		if (rest == NULL)

@@ -22,8 +22,8 @@ bool rnic_view_map(const char *tree, const char *path, char mapped[RNIC_VIEW_PAT
 
 /*
  * The same for a path that is covered only when the view has something: writes what into `probe`.
- * These are the PCI devices, which a view may not have at all, and paths that lead through a link
- * of the view and above it: from a device up to its parent.
+ * These are the PCI devices, which a view may not have at all, the device of a network interface,
+ * and paths that lead through a link of the view and above it: from a device up to its parent.
  */
 bool rnic_view_map_there(const char *tree, const char *path, char mapped[RNIC_VIEW_PATH_BYTES],
 			 char probe[RNIC_VIEW_PATH_BYTES]);

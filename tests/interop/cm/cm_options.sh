@@ -5,13 +5,14 @@
 
 command -v tshark >/dev/null || skip_test "tshark is not installed"
 capture=$WORK/options.pcapng
-topology_start one "$1" 4 --capture "$capture"
+topology_start one "$1" 4 --capture "$capture" --cm-tos 72
 
 timeout 60 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" \
 	"$BUILD/tests/cm_options" "${side_address[0]}" >"$WORK/options" 2>&1
 status=$?
 grep -E "^\[ +(OK|FAILED)" "$WORK/options"
 if [ $status -eq 0 ]; then pass "cm_options"; else fail "cm_options" "$WORK/options"; fi
+cm_run rping -s -a "${side_address[0]}" -C 5 -- rping -c -a "${side_address[0]}" -C 5
 daemon_finish 0
 side_pid[0]=""
 
@@ -25,4 +26,8 @@ with_tos "messages" "infiniband.mad.attributeid == 0x10 || infiniband.mad.attrib
 with_tos "answers" "infiniband.mad.attributeid == 0x13"
 with_tos "data" "infiniband.bth.opcode == 4"
 with_tos "acknowledgements" "infiniband.bth.opcode == 17"
+check "a connection without one has that of --cm-tos: requests" test \
+	"$(count_packets "$capture" "infiniband.mad.attributeid == 0x10 && ip.dsfield == 0x48")" -gt 0
+check "and data" test \
+	"$(count_packets "$capture" "infiniband.bth.opcode == 4 && ip.dsfield == 0x48")" -gt 0
 test_finish

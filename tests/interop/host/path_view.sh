@@ -60,6 +60,14 @@ the_tree() {
 	expect "$way" '^4: ACTIVE$' cat /sys/devices/virtual/infiniband/rnic0/ports/1/state
 	expect "$way" "^$netdev\$" ls $port/net
 	expect "$way" '^port_xmit_data$' ls $port/counters
+	# In a mount namespace the interfaces are the kernel's alone.
+	if [ "$way" = shim ]; then
+		expect "$way" '^rnic0$' ls "/sys/class/net/$netdev/device/infiniband"
+		expect "$way" '^4: ACTIVE$' cat \
+			"/sys/class/net/$netdev/device/infiniband/rnic0/ports/1/state"
+		expect "$way" '^none$' sh -c \
+			"[ -e /sys/class/net/other/device/infiniband ] || echo none"
+	fi
 	expect "$way" 'character special' stat -L -c %F /dev/infiniband/uverbs0
 	expect "$way" "^$netdev\$" sh -c "cd $device/device && ls net"
 	for shell in dash bash; do
@@ -252,6 +260,8 @@ the_counters() {
 		check "$name rises by ${wanted[i + 1]} or more" \
 			wait_for 5 has_risen "$name" "$(cat "$folder/$name")" "${wanted[i + 1]}"
 	done
+	check "a name of mlx5" test "$(counter hw_counters/out_of_buffer)" = $((\
+	$(counter hw_counters/send_rnr_err) + $(counter hw_counters/dropped_no_receive)))
 	check "errors are none" test "$(counter counters/port_rcv_errors)" = 0
 	check "how old they may be" test "$(counter hw_counters/lifespan)" = 250
 	expect ns '^[1-9][0-9]*$' cat $port/counters/port_rcv_packets

@@ -65,6 +65,9 @@ the_view() {
 		'cat /sys/class/infiniband_verbs/uverbs*/ibdev' | tr '\n' ' ')" = "$names "
 	check "$way: and of their devices" test "$(sees "$way" sh -c \
 		'cd /sys/class/infiniband_verbs && ls uverbs5/device/net')" = lo
+	[ "$way" != shim ] || check "$way: the interface has all" \
+		test "$(sees "$way" sh -c 'cd /sys/class/net/lo/device/infiniband && echo *')" = \
+		"$names"
 	check "$way: /dev/infiniband has all" test "$(sees "$way" ls /dev/infiniband |
 		grep -c '^uverbs[0-7]$')" -eq $count
 	check "$way: as the kernel has them" test \

@@ -2,6 +2,7 @@
 #include "lib/dropin/view/netlink/nldev_answer.h"
 
 #include "lib/dropin/view/netlink/nldev_fill.h"
+#include "proto/base/counter_aliases.h"
 
 #include <errno.h>
 #include <rdma/rdma_netlink.h>
@@ -176,31 +177,61 @@ static size_t answer_begin_counters(struct answer *answer)
 	return nldev_nest(&answer->writer, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 }
 
-/* Counters that do not fit one message go on in a second one. */
+/* A counter that does not fit the message begins another one, with another table. */
+static int answer_put_counter(struct answer *answer, const struct rnic_show_counter *counter,
+			      size_t *table)
+{
+	const size_t before = answer->writer.used;
+	int error;
+
+	nldev_fill_counter(&answer->writer, counter);
+	if (!answer->writer.is_full)
+		return 0;
+	answer->writer.used = before;
+	answer->writer.is_full = false;
+	nldev_unnest(&answer->writer, *table);
+	error = answer_send(answer);
+	*table = answer_begin_counters(answer);
+	nldev_fill_counter(&answer->writer, counter);
+	return error;
+}
+
+static int answer_put_aliases(struct answer *answer, const struct rnic_alias_sums *sums,
+			      size_t *table)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; error == 0 && i < RNIC_COUNTER_ALIASES; i++) {
+		struct rnic_show_counter counter = {.value = sums->values[i]};
+
+		if (!sums->is_there[i])
+			continue;
+		strncpy(counter.name, rnic_counter_alias(i)->name, sizeof(counter.name) - 1);
+		error = answer_put_counter(answer, &counter, table);
+	}
+	return error;
+}
+
 static int answer_counters(struct answer *answer)
 {
 	struct admin_page page = {.cursor = 0};
+	struct rnic_alias_sums sums = {.values = {0}};
 	size_t table = answer_begin_counters(answer);
 	int error;
 
 	do {
 		error = answer_read(answer, RNIC_SHOW_COUNTERS, &page);
 		for (size_t i = 0; error == 0 && i < page.count; i++) {
-			const size_t before = answer->writer.used;
 			struct rnic_show_counter counter;
 
 			admin_page_row(&page, i, &counter, sizeof(counter));
-			nldev_fill_counter(&answer->writer, &counter);
-			if (!answer->writer.is_full)
-				continue;
-			answer->writer.used = before;
-			answer->writer.is_full = false;
-			nldev_unnest(&answer->writer, table);
-			error = answer_send(answer);
-			table = answer_begin_counters(answer);
-			nldev_fill_counter(&answer->writer, &counter);
+			counter.name[sizeof(counter.name) - 1] = '\0';
+			rnic_alias_sums_add(&sums, counter.name, counter.value);
+			error = answer_put_counter(answer, &counter, &table);
 		}
 	} while (error == 0 && page.cursor != 0);
+	if (error == 0)
+		error = answer_put_aliases(answer, &sums, &table);
 	nldev_unnest(&answer->writer, table);
 	return error != 0 ? error : answer_send(answer);
 }

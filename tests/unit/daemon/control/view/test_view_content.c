@@ -83,6 +83,8 @@ static void test_device(void **state)
 		{VIEW_LINK, "sys/class/infiniband/rnic7", "../../devices/virtual/infiniband/rnic7",
 		 0},
 		{VIEW_LINK, P "/net/eth5", "/sys/class/net/eth5", 0},
+		{VIEW_LINK, "sys/class/net/eth5/device/infiniband/rnic7",
+		 "../../../../infiniband/rnic7", 0},
 		{VIEW_TEXT, "sys/class/infiniband_verbs/abi_version", "6\n", 0},
 		{VIEW_TEXT, "sys/class/infiniband_verbs/uverbs0/ibdev", "rnic7\n", 0},
 		{VIEW_LINK, "dev/infiniband/uverbs0", "/dev/null", 0},

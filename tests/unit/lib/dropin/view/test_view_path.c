@@ -90,6 +90,16 @@ static const struct {
 	{"/sys/devices/platform/pci0000:18", NULL, NULL},
 	{"/sys/devices", NULL, NULL},
 
+	/* The device of an interface, if the view has it. */
+	{"/sys/class/net/eth0/device/infiniband", TREE "/sys/class/net/eth0/device/infiniband",
+	 TREE "/sys/class/net/eth0/device/infiniband"},
+	{"/sys//class/net/eth0/device/infiniband/rnic0/ports/1",
+	 TREE "/sys/class/net/eth0/device/infiniband/rnic0/ports/1",
+	 TREE "/sys/class/net/eth0/device/infiniband"},
+	{"/sys/class/net/eth0/device", NULL, NULL},
+	{"/sys/class/net/eth0/device/infiniband/..", NULL, NULL},
+	{"/sys/class/net/device/infiniband", NULL, NULL},
+
 	/* Up from a device, through the link that it is. */
 	{"/sys/class/infiniband/rnic0/../..", TREE "/sys/class/infiniband/rnic0/../..",
 	 TREE "/sys/class/infiniband/rnic0/../.."},
