@@ -2,7 +2,10 @@
 #include "lib/client/native/populate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,17 +31,11 @@ static int prove_mapped(uintptr_t start, size_t bytes, size_t page_bytes)
 	return 0;
 }
 
-int rnic_populate(const void *address, size_t length, bool for_writing)
+/* Brings the pages from `start` to `end` into being. Both are multiples of a page. */
+static int populate_pages(uintptr_t start, uintptr_t end, size_t page_bytes, bool for_writing)
 {
-	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	const int advice = for_writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-	const uintptr_t start = (uintptr_t)address & ~(page_bytes - 1);
-	uintptr_t end;
 
-	if (__builtin_add_overflow((uintptr_t)address, length, &end) ||
-	    __builtin_add_overflow(end, page_bytes - 1, &end))
-		return -EINVAL;
-	end &= ~(page_bytes - 1);
 	while (madvise((void *)start, end - start, advice) != 0) {
 		switch (errno) {
 		case EINTR:
@@ -56,4 +53,61 @@ int rnic_populate(const void *address, size_t length, bool for_writing)
 		}
 	}
 	return 0;
+}
+
+/*
+ * Populates one page of each mapping between `start` and `end`: all pages of a mapping have the
+ * same protection. `maps` is an open /proc/self/maps, whose lines come in ascending order.
+ */
+static int populate_one_page_each(FILE *maps, uintptr_t start, uintptr_t end, size_t page_bytes,
+				  bool for_writing)
+{
+	uintptr_t proved = start;
+	size_t line_bytes = 0;
+	char *line = NULL;
+	int error = 0;
+
+	while (error == 0 && proved < end && getline(&line, &line_bytes, maps) >= 0) {
+		uintptr_t from, to;
+
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2 || to <= proved)
+			continue;
+		if (from > proved)
+			break;
+		error = populate_pages(proved, proved + page_bytes, page_bytes, for_writing);
+		proved = to;
+	}
+	free(line);
+	return error != 0 || proved >= end ? error : -EFAULT;
+}
+
+static int prove_mappings(uintptr_t start, uintptr_t end, size_t page_bytes, bool for_writing)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int error;
+
+	/* Without /proc nothing tells where a mapping ends, so each page is proved. */
+	if (maps == NULL)
+		return populate_pages(start, end, page_bytes, for_writing);
+	error = populate_one_page_each(maps, start, end, page_bytes, for_writing);
+	fclose(maps);
+	return error;
+}
+
+int rnic_populate(const void *address, size_t length, bool for_writing, uint64_t populate_bytes)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t start = (uintptr_t)address & ~(page_bytes - 1);
+	uintptr_t end, bound;
+	int error;
+
+	if (__builtin_add_overflow((uintptr_t)address, length, &end) ||
+	    __builtin_add_overflow(end, page_bytes - 1, &end))
+		return -EINVAL;
+	end &= ~(page_bytes - 1);
+	bound = end - start < populate_bytes ? end : start + populate_bytes;
+	error = populate_pages(start, bound, page_bytes, for_writing);
+	if (error != 0 || bound == end)
+		return error;
+	return prove_mappings(bound, end, page_bytes, for_writing);
 }

@@ -30,7 +30,8 @@ static int check_range(const void *address, size_t length, uint64_t iova, uint32
 	error = check_access(access);
 	if (error != 0 || length == 0 || (access & RNIC_ACCESS_ON_DEMAND) != 0)
 		return error;
-	return rnic_populate(address, length, (access & RNIC_ACCESS_LOCAL_WRITE) != 0);
+	return rnic_populate(address, length, (access & RNIC_ACCESS_LOCAL_WRITE) != 0,
+			     RNIC_POPULATE_BYTES);
 }
 
 static struct rnic_ctl_register_mr register_request(const struct rnic_pd *pd, const void *address,

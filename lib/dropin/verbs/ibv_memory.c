@@ -271,7 +271,8 @@ static int prefetch(struct ibv_pd *pd, const struct ibv_sge *element,
 		return -EPERM;
 	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return 0;
-	return rnic_populate(mr->memory + (element->addr - mr->iova), element->length, for_writing);
+	return rnic_populate(mr->memory + (element->addr - mr->iova), element->length, for_writing,
+			     UINT64_MAX);
 }
 
 /* The library prefetches at once, with or without FLUSH. */
