@@ -4,8 +4,6 @@
 #include "lib/dropin/guard/guard.h"
 #include "proto/base/bits.h"
 
-#include <errno.h>
-
 static const struct remote_region *own_region_of(const struct client_region *region)
 {
 	return RNIC_CONTAINER_OF(region, const struct remote_region, region);
@@ -16,6 +14,19 @@ static void *own_address(const struct client_region *region, uint64_t offset)
 	return (void *)(uintptr_t)(own_region_of(region)->address + offset);
 }
 
+static bool try_own_read(const struct rnic_guard *guard, const struct memory_transfer *transfer)
+{
+	return guard->read(transfer->bytes, own_address(transfer->region, transfer->offset),
+			   transfer->length) == 0;
+}
+
+static bool try_own_write(const struct rnic_guard *guard, const struct memory_transfer *transfer)
+{
+	return guard->write(own_address(transfer->region, transfer->offset), transfer->bytes,
+			    transfer->length) == 0;
+}
+
+/* A transfer that the guard does not move may be of pages that the program has protected since. */
 static uint32_t own_read(const struct memory_transfer *transfers, uint32_t count, int *error)
 {
 	const struct rnic_guard *guard = own_region_of(transfers[0].region)->guard;
@@ -24,14 +35,10 @@ static uint32_t own_read(const struct memory_transfer *transfers, uint32_t count
 
 	if (guard->turn_begin(&turn) != 0)
 		return remote_memory_ops.read(transfers, count, error);
-	while (done < count &&
-	       guard->read(transfers[done].bytes,
-			   own_address(transfers[done].region, transfers[done].offset),
-			   transfers[done].length) == 0)
+	while (done < count && (try_own_read(guard, &transfers[done]) ||
+				remote_memory_ops.read(&transfers[done], 1, error) == 1))
 		done++;
 	guard->turn_end(&turn);
-	if (done < count)
-		*error = -EFAULT;
 	return done;
 }
 
@@ -43,13 +50,10 @@ static uint32_t own_write(const struct memory_transfer *transfers, uint32_t coun
 
 	if (guard->turn_begin(&turn) != 0)
 		return remote_memory_ops.write(transfers, count, error);
-	while (done < count &&
-	       guard->write(own_address(transfers[done].region, transfers[done].offset),
-			    transfers[done].bytes, transfers[done].length) == 0)
+	while (done < count && (try_own_write(guard, &transfers[done]) ||
+				remote_memory_ops.write(&transfers[done], 1, error) == 1))
 		done++;
 	guard->turn_end(&turn);
-	if (done < count)
-		*error = -EFAULT;
 	return done;
 }
 
@@ -63,6 +67,8 @@ static int own_compare_swap(struct client_region *region, uint64_t offset, uint6
 	if (guard->turn_begin(&turn) != 0)
 		return remote_memory_ops.compare_swap(region, offset, compare, swap, original);
 	result = guard->compare_swap(own_address(region, offset), compare, swap, original);
+	if (result != 0)
+		result = remote_memory_ops.compare_swap(region, offset, compare, swap, original);
 	guard->turn_end(&turn);
 	return result;
 }
@@ -77,6 +83,8 @@ static int own_fetch_add(struct client_region *region, uint64_t offset, uint64_t
 	if (guard->turn_begin(&turn) != 0)
 		return remote_memory_ops.fetch_add(region, offset, add, original);
 	result = guard->fetch_add(own_address(region, offset), add, original);
+	if (result != 0)
+		result = remote_memory_ops.fetch_add(region, offset, add, original);
 	guard->turn_end(&turn);
 	return result;
 }

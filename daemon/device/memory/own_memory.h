@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Client memory where the client is this process: copies through the guard of the process, which
- * end with -EFAULT where the program has unmapped or protected what it registered (guard.h).
- * Atomics are the processor's own.
+ * end with -EFAULT where the program has unmapped what it registered (guard.h). Atomics are the
+ * processor's own.
  *
- * While code that the guard cannot see holds the signals, the accesses go the way of
- * remote_memory.h, by system calls.
+ * Two kinds of accesses go the way of remote_memory.h, by system calls: to pages that the program
+ * has protected since, as a device reaches pinned pages; and all, while code that the guard cannot
+ * see holds the signals.
  */
 #ifndef DAEMON_DEVICE_MEMORY_OWN_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_OWN_MEMORY_H

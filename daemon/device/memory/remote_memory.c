@@ -393,27 +393,30 @@ static ssize_t write_by_process_vm(const struct remote_process *process,
 }
 
 /*
- * Reads `*tried` of the transfers by one call. One small access costs less by the descriptor.
- * Returns bytes read, or -EFAULT, -ESRCH.
+ * Reads `*tried` of the transfers by one call. One small access costs less by the descriptor, and a
+ * page that process_vm does not read alone (the program has protected it since its registration) is
+ * read by nothing else. Returns bytes read, or -EFAULT, -ESRCH.
  */
 static ssize_t read_some(struct remote_process *process, const struct memory_transfer *transfers,
 			 uint32_t count, uint32_t *tried)
 {
-	const bool is_on_demand = region_of(&transfers[0])->is_on_demand;
+	const bool has_descriptor = process->mem_fd >= 0 && !region_of(&transfers[0])->is_on_demand;
 	uint32_t run = contiguous(transfers, count);
 	ssize_t ret;
 
-	if (process->has_process_vm && (process->mem_fd < 0 || is_on_demand || run < count ||
+	if (process->has_process_vm && (!has_descriptor || run < count ||
 					remote_memory_total_bytes(transfers, run) >= SMALL_BYTES)) {
 		*tried = count < IOVECS ? count : IOVECS;
 		ret = read_by_process_vm(process, transfers, *tried);
-		if (ret != -EPERM)
+		/* -EPERM: the client changed its user, and process_vm is closed for good. */
+		if (ret == -EPERM)
+			process->has_process_vm = false;
+		else if (ret == -ESRCH || *tried > 1 || !has_descriptor ||
+			 ret == (ssize_t)transfers[0].length)
 			return ret;
-		/* The client changed its user: process_vm is closed for good. */
-		process->has_process_vm = false;
 	}
 	*tried = run;
-	if (process->mem_fd < 0 || is_on_demand)
+	if (!has_descriptor)
 		return -EFAULT;
 	return read_by_descriptor(process->mem_fd, transfers, run);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define AREA_WORDS 8
@@ -50,6 +51,8 @@ static int fake_read(void *to, const void *from, size_t bytes)
 
 static int fake_fetch_add(uint64_t *word, uint64_t add, uint64_t *original)
 {
+	if (word == missing)
+		return -EFAULT;
 	*original = *word;
 	*word += add;
 	return 0;
@@ -57,6 +60,8 @@ static int fake_fetch_add(uint64_t *word, uint64_t add, uint64_t *original)
 
 static int fake_compare_swap(uint64_t *word, uint64_t compare, uint64_t swap, uint64_t *original)
 {
+	if (word == missing)
+		return -EFAULT;
 	*original = *word;
 	if (*word == compare)
 		*word = swap;
@@ -127,23 +132,69 @@ static void test_one_turn_for_a_batch(void **state)
 	assert_int_equal(error, 0);
 }
 
+/*
+ * Makes the region one whose first word lies in a page of its own, and the others in the next page,
+ * which faults. Returns the page that faults.
+ */
+static uint8_t *own_two_pages(size_t page)
+{
+	uint8_t *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	missing = pages + page;
+	assert_int_equal(remote_region_init(&region, &process,
+					    (uintptr_t)missing - sizeof(uint64_t),
+					    3 * sizeof(uint64_t)),
+			 0);
+	own_region_init(&region, &guard);
+	return pages + page;
+}
+
 static void test_memory_that_is_gone(void **state)
 {
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t words[] = {1, 2, 3};
+	uint8_t *gone = own_two_pages(page);
 	const struct memory_transfer all[] = {transfer_of(0, &words[0]), transfer_of(1, &words[1]),
 					      transfer_of(2, &words[2])};
 	int error = 0;
 
 	(void)state;
-	missing = &area[1];
+	assert_int_equal(munmap(gone, page), 0);
 	assert_int_equal(region.region.ops->write(all, 3, &error), 1);
 	assert_int_equal(error, -EFAULT);
-	assert_int_equal(area[2], 0);
 	error = 0;
 	assert_int_equal(region.region.ops->read(all, 3, &error), 1);
 	assert_int_equal(error, -EFAULT);
 	assert_int_equal(region.region.ops->store(&region.region, sizeof(uint64_t), 7), -EFAULT);
 	assert_int_equal(turns_begun, turns_ended);
+	munmap(gone - page, page);
+}
+
+/* A device reaches pinned pages whatever the program may do with them. */
+static void test_memory_that_is_protected(void **state)
+{
+	const struct client_memory_ops *ops = region.region.ops;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t words[] = {1, 2}, found[2], original;
+	uint8_t *protected = own_two_pages(page);
+	const struct memory_transfer out[] = {transfer_of(0, &words[0]), transfer_of(1, &words[1])};
+	const struct memory_transfer in[] = {transfer_of(0, &found[0]), transfer_of(1, &found[1])};
+	int error = 0;
+
+	(void)state;
+	assert_int_equal(mprotect(protected, page, PROT_NONE), 0);
+	assert_int_equal(ops->write(out, 2, &error), 2);
+	assert_int_equal(ops->read(in, 2, &error), 2);
+	assert_memory_equal(found, words, sizeof(words));
+	assert_int_equal(ops->fetch_add(&region.region, 8, 5, &original), 0);
+	assert_int_equal(ops->compare_swap(&region.region, 8, 7, 9, &original), 0);
+	assert_int_equal(ops->store(&region.region, 8, 4), 0);
+	assert_int_equal(mprotect(protected, page, PROT_READ), 0);
+	assert_int_equal(*(uint64_t *)(void *)protected, 4);
+	assert_int_equal(turns_begun, turns_ended);
+	munmap(protected - page, 2 * page);
 }
 
 static void test_atomics_of_own_memory(void **state)
@@ -192,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_turn_for_a_batch),
 		TEST(test_memory_that_is_gone),
+		TEST(test_memory_that_is_protected),
 		TEST(test_atomics_of_own_memory),
 		TEST(test_a_busy_guard),
 	};
