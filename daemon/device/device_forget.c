@@ -35,6 +35,7 @@ void device_forget(struct device *device)
 {
 	const struct list *node;
 
+	memory_watch_forget();
 	list_for_each (node, &device->sessions.sessions)
 		device_forget_session(list_entry(node, struct session, node));
 	list_for_each (node, &device->connections.peers.all) {

@@ -79,6 +79,7 @@ static void show_mr(struct show_rows *rows, const struct session *session, void 
 	row->iova = mr->mr.iova;
 	row->length = mr->mr.length;
 	row->mode = mr->mode;
+	row->watch = session_mr_is_remote(mr) ? mr->memory.remote.watch : RNIC_WATCH_NEEDLESS;
 }
 
 static void show_mw(struct show_rows *rows, const struct session *session, void *object)

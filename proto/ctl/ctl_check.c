@@ -106,6 +106,7 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 					  sizeof(struct rnic_ctl_queue_region_reply), 1},
 	[RNIC_CTL_DESTROY_QUEUE_REGION] = {"DESTROY_QUEUE_REGION", sizeof(struct rnic_ctl_object),
 					   0, 0},
+	[RNIC_CTL_WATCH_MEMORY] = {"WATCH_MEMORY", sizeof(struct rnic_ctl_watch_memory), 0, 0},
 	/* check_rows() checks the rows of the reply. */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -176,6 +177,7 @@ static bool version_is_known(uint16_t version)
 static unsigned request_fd_count(uint16_t operation, const void *payload)
 {
 	struct rnic_ctl_open_device open_device;
+	struct rnic_ctl_watch_memory watch_memory;
 	struct rnic_ctl_register_mr register_mr;
 	struct rnic_ctl_open_xrcd open_xrcd;
 
@@ -190,6 +192,9 @@ static unsigned request_fd_count(uint16_t operation, const void *payload)
 	case RNIC_CTL_OPEN_XRCD:
 		memcpy(&open_xrcd, payload, sizeof(open_xrcd));
 		return (open_xrcd.flags & RNIC_XRCD_FILE) != 0;
+	case RNIC_CTL_WATCH_MEMORY:
+		memcpy(&watch_memory, payload, sizeof(watch_memory));
+		return watch_memory.has_descriptor != 0;
 	case RNIC_CTL_SHARE:
 	case RNIC_CTL_IMPORT:
 		return 1;

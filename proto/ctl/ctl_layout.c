@@ -157,6 +157,10 @@ RNIC_AT(struct rnic_ctl_gids_reply, entries, 8);
 RNIC_SIZE(struct rnic_ctl_pd_reply, 8);
 RNIC_AT(struct rnic_ctl_pd_reply, pd, 0);
 
+RNIC_SIZE(struct rnic_ctl_watch_memory, 8);
+RNIC_AT(struct rnic_ctl_watch_memory, watch, 0);
+RNIC_AT(struct rnic_ctl_watch_memory, has_descriptor, 4);
+
 RNIC_SIZE(struct rnic_ctl_register_mr, 48);
 RNIC_AT(struct rnic_ctl_register_mr, pd, 0);
 RNIC_AT(struct rnic_ctl_register_mr, access, 8);
@@ -393,7 +397,7 @@ RNIC_AT(struct rnic_show_mr, access, 12);
 RNIC_AT(struct rnic_show_mr, iova, 16);
 RNIC_AT(struct rnic_show_mr, length, 24);
 RNIC_AT(struct rnic_show_mr, mode, 32);
-RNIC_AT(struct rnic_show_mr, reserved, 36);
+RNIC_AT(struct rnic_show_mr, watch, 36);
 
 RNIC_SIZE(struct rnic_show_mw, 48);
 RNIC_AT(struct rnic_show_mw, client_id, 0);

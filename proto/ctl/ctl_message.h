@@ -96,6 +96,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_OPEN_DEVICE,
 	RNIC_CTL_CREATE_QUEUE_REGION,
 	RNIC_CTL_DESTROY_QUEUE_REGION,
+	RNIC_CTL_WATCH_MEMORY,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -229,6 +230,27 @@ enum rnic_memory_mode {
 	RNIC_MEMORY_PROC_MEM = 3,   /* in rows: remote, by /proc/self/mem */
 	RNIC_MEMORY_PROCESS_VM = 4, /* in rows: remote, by process_vm_readv and process_vm_writev */
 	RNIC_MEMORY_NULL = 5,	    /* no memory: reads give zeros, writes do nothing */
+};
+
+/* Whether the device learns that the program unmaps or moves memory of a region. */
+enum rnic_watch {
+	RNIC_WATCH_NEEDLESS = 0, /* what the program maps does not matter to the region */
+	RNIC_WATCH_ON,
+	RNIC_WATCH_OFF,	    /* the user or program wants none */
+	RNIC_WATCH_REFUSED, /* by the kernel, or a filter of system calls */
+	RNIC_WATCH_HELD,    /* another userfaultfd has part of the range */
+	RNIC_WATCH_KIND,    /* the kernel does not watch such a mapping: a file, say */
+	RNIC_WATCH_FULL,    /* too many mappings */
+	RNIC_WATCH_USER,    /* the program is of another user than the device process */
+};
+
+/*
+ * WATCH_MEMORY comes before the first region of mode REMOTE. Of a program of its own device
+ * process, RNIC_WATCH_ON brings no descriptor.
+ */
+struct rnic_ctl_watch_memory {
+	uint32_t watch;		 /* enum rnic_watch: ON, OFF or REFUSED */
+	uint32_t has_descriptor; /* 1: descriptor 0 is a userfaultfd that nobody has used; else 0 */
 };
 
 struct rnic_ctl_register_mr {
@@ -577,8 +599,8 @@ struct rnic_show_mr {
 	uint32_t access;
 	uint64_t iova;
 	uint64_t length;
-	uint32_t mode; /* enum rnic_memory_mode, of those that a region can have */
-	uint32_t reserved;
+	uint32_t mode;	/* enum rnic_memory_mode, of those that a region can have */
+	uint32_t watch; /* enum rnic_watch */
 };
 
 struct rnic_show_mw {

@@ -46,6 +46,21 @@ static const char *memory_mode_name(uint32_t value)
 	return row_kinds_name_of(names, COUNT(names), value);
 }
 
+static const char *watch_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_WATCH_NEEDLESS] = "-",
+		[RNIC_WATCH_ON] = "watched",
+		[RNIC_WATCH_OFF] = "not watched: RNIC_WATCH=off",
+		[RNIC_WATCH_REFUSED] = "not watched: userfaultfd is refused",
+		[RNIC_WATCH_HELD] = "not watched: another userfaultfd has the memory",
+		[RNIC_WATCH_KIND] = "not watched: mapping of a file",
+		[RNIC_WATCH_FULL] = "not watched: too many mappings",
+		[RNIC_WATCH_USER] = "not watched: program of another user",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
 static const char *port_space_name(uint32_t value)
 {
 	switch (value) {
@@ -177,6 +192,7 @@ static const struct column mr_columns[] = {
 	{"iova", "ADDRESS", COLUMN_HEX64, MEMBER(rnic_show_mr, iova), NULL},
 	{"length", "BYTES", COLUMN_U64, MEMBER(rnic_show_mr, length), NULL},
 	{"mode", "MODE", COLUMN_NAMED_U32, MEMBER(rnic_show_mr, mode), memory_mode_name},
+	{"watch", "WATCH", COLUMN_NAMED_U32, MEMBER(rnic_show_mr, watch), watch_name},
 };
 
 static const struct column mw_columns[] = {

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -159,6 +160,11 @@ static const struct {
  */
 static const int call_filter_fcntl[] = {F_GETFL, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
 
+static const uint32_t call_filter_ioctl[] = {
+	FIONREAD, /* how much of a capture the reader of a pipe has not read yet */
+	UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WRITEPROTECT, /* memory_watch.c */
+};
+
 /*
  * What the io_uring port asks of its ring when an address goes, and at the end (linux/io_uring.h).
  * The port has restricted the ring itself to receiving and waiting.
@@ -250,10 +256,10 @@ static int call_filter_allow_some(scmp_filter_ctx filter)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(io_uring_register), 1,
 					  SCMP_A1(SCMP_CMP_MASKED_EQ, RING_OPERATION_MASK,
 						  RING_REGISTER_SYNC_CANCEL));
-	/* How much of a capture the reader of a pipe has not read yet. */
-	if (result == 0)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-					  SCMP_A1(SCMP_CMP_MASKED_EQ, INT_ARGUMENT, FIONREAD));
+	for (size_t i = 0; i < RNIC_COUNT_OF(call_filter_ioctl) && result == 0; i++)
+		result = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, INT_ARGUMENT, call_filter_ioctl[i]));
 	return result;
 }
 

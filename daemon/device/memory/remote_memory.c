@@ -633,7 +633,8 @@ static bool has_fast_short_copy(void)
 
 int remote_process_init(struct remote_process *process, pid_t pid, int pid_fd, int mem_fd)
 {
-	struct remote_process made = {.pid = pid, .pid_fd = pid_fd, .mem_fd = mem_fd};
+	struct remote_process made = {
+		.pid = pid, .pid_fd = pid_fd, .mem_fd = mem_fd, .watch = RNIC_WATCH_OFF};
 	int ret;
 
 	if (mem_fd >= 0 && !is_process_memory(mem_fd))

@@ -37,6 +37,7 @@
 #ifndef DAEMON_DEVICE_MEMORY_REMOTE_MEMORY_H
 #define DAEMON_DEVICE_MEMORY_REMOTE_MEMORY_H
 
+#include "daemon/device/memory/memory_watch.h"
 #include "lib/nic/mem/client_memory.h"
 
 #include <stdbool.h>
@@ -51,6 +52,8 @@ struct remote_process {
 	int mem_fd; /* the process's /proc/self/mem, or -1 */
 	bool has_process_vm;
 	bool has_fast_short_copy; /* of the processor, for the kernel's copies */
+	enum rnic_watch watch;	  /* ON: `gate` is open; else why regions are not watched */
+	struct memory_gate gate;
 };
 
 struct remote_region {
@@ -59,6 +62,9 @@ struct remote_region {
 	uint64_t address;
 	bool is_on_demand;
 	const struct rnic_guard *guard; /* of own_memory.h; NULL: system calls reach the memory */
+	enum rnic_watch watch;
+	const struct client_memory_ops *inner; /* of a watched region: how its memory is reached */
+	struct watched_range range;
 };
 
 /* How system calls reach the memory of a region. */

@@ -2,6 +2,7 @@
 #include "daemon/device/objects/object_requests.h"
 
 #include "daemon/device/memory/own_memory.h"
+#include "daemon/device/memory/watched_memory.h"
 #include "daemon/device/objects/session_objects.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
@@ -143,12 +144,6 @@ static struct client_region *memory_region(struct session_mr *mr)
 	}
 }
 
-static void memory_close(struct session *session, struct session_mr *mr)
-{
-	if (mr->mode == RNIC_MEMORY_MAPPED)
-		session_close_mapping(session, &mr->memory.mapped);
-}
-
 /* Opens the memory behind `mr` and fills in the engine's facts about it. */
 static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 		       struct session_pd *pd, struct session_mr *mr)
@@ -174,6 +169,13 @@ static int memory_open(struct ctl_call *call, const struct rnic_ctl_register_mr 
 	return 0;
 }
 
+/* `mr` is where it stays. */
+static void memory_watch(struct session_mr *mr)
+{
+	if (session_mr_is_remote(mr))
+		watched_region_open(&mr->memory.remote);
+}
+
 /* Opens the memory behind `mr`, and gives it keys and a handle. */
 static int memory_register(struct ctl_call *call, const struct rnic_ctl_register_mr *request,
 			   struct session_pd *pd, struct session_mr *mr)
@@ -183,6 +185,7 @@ static int memory_register(struct ctl_call *call, const struct rnic_ctl_register
 
 	if (result != 0)
 		return result;
+	memory_watch(mr);
 	result = mr_register(session->set->engine, &mr->mr);
 	if (result != 0)
 		goto close_memory;
@@ -195,8 +198,60 @@ static int memory_register(struct ctl_call *call, const struct rnic_ctl_register
 deregister:
 	mr_deregister(session->set->engine, &mr->mr);
 close_memory:
-	memory_close(session, mr);
+	session_close_memory(session, mr);
 	return result;
+}
+
+/* The descriptor in the call is the watch's from then on. */
+static int memory_open_gate(struct ctl_call *call)
+{
+	struct session *session = call->session;
+	struct remote_process *process = &session->process;
+	int result;
+
+	if (session->set->is_program)
+		return memory_gate_open_own(&process->gate);
+	/* A client that keeps the descriptor can make this process wait: see remote_memory.h. */
+	if (process->pid_fd < 0)
+		return -EACCES;
+	result = quota_charge(session->account, RESOURCE_DESCRIPTORS, 1);
+	if (result != 0)
+		return result;
+	result = memory_gate_open(&process->gate, call->fds[0]);
+	if (result != 0) {
+		quota_discharge(session->account, RESOURCE_DESCRIPTORS, 1);
+		return result;
+	}
+	call->fds[0] = -1;
+	return 0;
+}
+
+int ctl_watch_memory(struct ctl_call *call)
+{
+	const struct rnic_ctl_watch_memory *request = (const void *)call->request.payload;
+	struct session *session = call->session;
+	const bool is_wanted = request->watch == RNIC_WATCH_ON;
+	int result;
+
+	if (!is_wanted && request->watch != RNIC_WATCH_OFF && request->watch != RNIC_WATCH_REFUSED)
+		return ctl_refuse(call, -EINVAL, "watch %u is not defined", request->watch);
+	if (request->has_descriptor != (is_wanted && !session->set->is_program))
+		return ctl_refuse(call, -EINVAL, "a watch comes with a userfaultfd");
+	if (session->process.watch == RNIC_WATCH_ON)
+		return ctl_refuse(call, -EINVAL, "WATCH_MEMORY came twice");
+	if (!session->has_process)
+		return 0;
+	session->process.watch = (enum rnic_watch)request->watch;
+	if (!is_wanted)
+		return 0;
+	result = memory_open_gate(call);
+	if (result != 0)
+		session->process.watch = result == -EACCES ? RNIC_WATCH_USER : RNIC_WATCH_REFUSED;
+	if (result == -EINVAL)
+		return ctl_refuse(call, result,
+				  "the descriptor is no userfaultfd that nobody has "
+				  "used");
+	return 0;
 }
 
 int ctl_register_mr(struct ctl_call *call)
@@ -246,13 +301,17 @@ static void memory_replace(struct session *session, struct session_mr *mr,
 	/* Deferred placements into the old memory of the region go there first. */
 	placement_run(session->set->engine);
 	session->registered_bytes -= session_mr_bytes(mr);
+	if (session_mr_is_remote(mr))
+		session_close_memory(session, mr);
 	mr->memory = fresh->memory;
 	mr->mode = fresh->mode;
 	wanted.region = memory_region(mr);
 	wanted.user = mr;
+	memory_watch(mr);
 	mr_change(session->set->engine, &mr->mr, &wanted);
 	session->registered_bytes += session_mr_bytes(mr);
-	memory_close(session, &old);
+	if (old.mode == RNIC_MEMORY_MAPPED)
+		session_close_memory(session, &old);
 }
 
 /* Refuses to change a region with bound windows (IBTA 1.4, C10-71). */

@@ -41,6 +41,7 @@ static int (*const object_handlers[RNIC_CTL_OPERATION_COUNT])(struct ctl_call *c
 	[RNIC_CTL_IMPORT] = ctl_import,
 	[RNIC_CTL_IMPORT_PD] = ctl_import_pd,
 	[RNIC_CTL_IMPORT_MR] = ctl_import_mr,
+	[RNIC_CTL_WATCH_MEMORY] = ctl_watch_memory,
 };
 
 int object_request(struct ctl_call *call)

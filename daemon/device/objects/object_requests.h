@@ -25,6 +25,7 @@ int ctl_dealloc_pd(struct ctl_call *call);
 int ctl_register_mr(struct ctl_call *call);
 int ctl_reregister_mr(struct ctl_call *call);
 int ctl_deregister_mr(struct ctl_call *call);
+int ctl_watch_memory(struct ctl_call *call);
 
 /* ctl_mw.c */
 int ctl_alloc_mw(struct ctl_call *call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/device/objects/session_objects.h"
 
+#include "daemon/device/memory/watched_memory.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
 #include "lib/nic/engine/verbs/qp.h"
@@ -159,11 +160,18 @@ void session_free_channel(struct session *session, struct session_channel *chann
 	free(channel);
 }
 
+void session_close_memory(struct session *session, struct session_mr *mr)
+{
+	if (mr->mode == RNIC_MEMORY_MAPPED)
+		session_close_mapping(session, &mr->memory.mapped);
+	else if (session_mr_is_remote(mr))
+		watched_region_close(&mr->memory.remote);
+}
+
 void session_free_mr(struct session *session, struct session_mr *mr)
 {
 	mr_deregister(session->set->engine, &mr->mr);
-	if (mr->mode == RNIC_MEMORY_MAPPED)
-		session_close_mapping(session, &mr->memory.mapped);
+	session_close_memory(session, mr);
 	session->registered_bytes -= session_mr_bytes(mr);
 	handle_table_remove(&session->mrs, mr->handle);
 	quota_discharge(session->account, RESOURCE_MR, 1);

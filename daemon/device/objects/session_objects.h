@@ -77,6 +77,15 @@ static inline uint64_t session_mr_bytes(const struct session_mr *mr)
 		       : mr->mr.length;
 }
 
+/* Whether the memory of `mr` is in the client's own address space. */
+static inline bool session_mr_is_remote(const struct session_mr *mr)
+{
+	return mr->mode == RNIC_MEMORY_PROCESS_VM || mr->mode == RNIC_MEMORY_PROC_MEM;
+}
+
+/* Gives up the memory behind `mr`, of which the engine knows nothing any more. */
+void session_close_memory(struct session *session, struct session_mr *mr);
+
 /* Makes a PD in `share`, unless `share` is NULL. -ENOSPC, -ENOMEM. */
 int session_make_pd(struct session *session, struct pd_share *share, struct session_pd **made);
 

@@ -152,6 +152,10 @@ static int session_open_process(struct session *session, const struct session_co
 
 static void session_close_process(struct session *session)
 {
+	if (session->process.watch == RNIC_WATCH_ON) {
+		memory_gate_close(&session->process.gate);
+		quota_discharge(session->account, RESOURCE_DESCRIPTORS, !session->set->is_program);
+	}
 	if (session->has_process)
 		remote_process_fini(&session->process);
 	session->has_process = false;

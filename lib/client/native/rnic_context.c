@@ -9,9 +9,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Linux 5.11; older headers lack the constant. */
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
 
 /*
  * All contexts of the process, so that a child of fork() can close its copies of the parent's
@@ -163,11 +171,25 @@ int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes 
 	return error;
 }
 
+static int open_memory(void)
+{
+	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * The device reads it without end. A copy that stays anywhere else would make this process wait for
+ * ever in munmap(2) after the device has ended.
+ */
+static int open_watch(void)
+{
+	return (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 /* A child of fork() must not keep a way to its parent's memory. */
-static void context_open_memory(struct rnic_context *context)
+static void context_open_memory(struct rnic_context *context, int (*open_one)(void))
 {
 	pthread_mutex_lock(&contexts_lock);
-	context->memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	context->memory_fd = open_one();
 	pthread_mutex_unlock(&contexts_lock);
 }
 
@@ -191,7 +213,7 @@ static int open_device(struct rnic_context *context, int fds[4])
 	struct rnic_call call = RNIC_CALL(RNIC_CTL_OPEN_DEVICE, request, reply);
 	int error;
 
-	context_open_memory(context);
+	context_open_memory(context, open_memory);
 	if (context->memory_fd >= 0)
 		request.flags = RNIC_OPEN_MEMORY_FD;
 	call.request_fd = context->memory_fd;
@@ -200,6 +222,33 @@ static int open_device(struct rnic_context *context, int fds[4])
 	error = rnic_link_call(&context->device, &call);
 	context_close_memory(context);
 	return error;
+}
+
+void rnic_context_watch_memory(struct rnic_context *context)
+{
+	const char *wanted = secure_getenv("RNIC_WATCH");
+	struct rnic_ctl_watch_memory request = {.watch = RNIC_WATCH_ON};
+	struct rnic_call call = {
+		.operation = RNIC_CTL_WATCH_MEMORY,
+		.request = &request,
+		.request_bytes = sizeof(request),
+		.request_fd = -1,
+	};
+
+	if (context->has_watch)
+		return;
+	context->has_watch = true;
+	if (wanted != NULL && strcmp(wanted, "off") == 0)
+		request.watch = RNIC_WATCH_OFF;
+	else if (context->direct == NULL)
+		context_open_memory(context, open_watch);
+	call.request_fd = context->memory_fd;
+	request.has_descriptor = context->memory_fd >= 0;
+	if (request.watch == RNIC_WATCH_ON && context->direct == NULL && context->memory_fd < 0)
+		request.watch = RNIC_WATCH_REFUSED;
+	/* A refusal is no error: the device goes on without a watch. */
+	rnic_link_call(&context->device, &call);
+	context_close_memory(context);
 }
 
 /* The answer to HELLO brings the device connection. */

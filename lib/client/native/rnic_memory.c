@@ -64,6 +64,8 @@ static int call_with_memory(struct rnic_context *context, struct rnic_ctl_regist
 					  wanted->length);
 	call->request_fd = block == NULL ? -1 : block->fd;
 	wanted->mode = block == NULL ? RNIC_MEMORY_REMOTE : RNIC_MEMORY_MAPPED;
+	if (block == NULL && wanted->length > 0 && (wanted->access & RNIC_ACCESS_ON_DEMAND) == 0)
+		rnic_context_watch_memory(context);
 	if (block != NULL)
 		wanted->memfd_offset = wanted->address - (uintptr_t)block->memory;
 	error = rnic_link_call(&context->device, call);

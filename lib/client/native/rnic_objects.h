@@ -33,7 +33,7 @@ struct rnic_context {
 	const struct rnic_status_region *status;
 	int doorbell_fd;
 	int async_fd;
-	int memory_fd; /* /proc/self/mem, while it is on its way to the device; else -1 */
+	int memory_fd; /* reaches this memory, while it is on its way to the device; else -1 */
 	struct rnic_spinlock doorbell_lock; /* guards the client's doorbell words */
 
 	pthread_mutex_t objects_lock; /* guards what follows and the event counts of objects */
@@ -43,6 +43,7 @@ struct rnic_context {
 	struct rnic_queue_memory queue_memory;
 	struct rnic_cm_id **cm_ids; /* by slot; NULL before the first */
 	bool fatal_reported;
+	bool has_watch; /* the device knows whether it can watch this memory */
 
 	/*
 	 * By slot. Written under objects_lock and the locks of both completion queues; read under
@@ -211,6 +212,12 @@ void rnic_poll_begin_anew(void);
 /* References of objects to their context. */
 void rnic_context_hold(struct rnic_context *context);
 void rnic_context_release(struct rnic_context *context);
+
+/*
+ * Before the first region of this process's own memory: lets the device learn what the program
+ * unmaps and moves, where kernel and user permit. Under objects_lock.
+ */
+void rnic_context_watch_memory(struct rnic_context *context);
 
 /*
  * Makes the call that creates an object. The object has `bytes` on this spill, and a reference to

@@ -79,6 +79,7 @@ static const struct {
 	{RNIC_CTL_OPEN_DEVICE, "OPEN_DEVICE", 8, 8, 4},
 	{RNIC_CTL_CREATE_QUEUE_REGION, "CREATE_QUEUE_REGION", 8, 8, 1},
 	{RNIC_CTL_DESTROY_QUEUE_REGION, "DESTROY_QUEUE_REGION", 8, 0, 0},
+	{RNIC_CTL_WATCH_MEMORY, "WATCH_MEMORY", 8, 0, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
@@ -211,6 +212,7 @@ static void test_request_descriptors(void **state)
 {
 	struct rnic_ctl_open_device open_device = {.flags = RNIC_OPEN_MEMORY_FD};
 	struct rnic_ctl_register_mr mapped = {.mode = RNIC_MEMORY_MAPPED};
+	struct rnic_ctl_watch_memory watch = {.has_descriptor = 1};
 	struct message request;
 
 	(void)state;
@@ -227,6 +229,11 @@ static void test_request_descriptors(void **state)
 
 	request = request_of(5);
 	memcpy(request.payload, &mapped, sizeof(mapped));
+	assert_int_equal(check_request(&request, 1), 0);
+	assert_int_equal(check_request(&request, 0), -EPROTO);
+
+	request = request_of(RNIC_CTL_WATCH_MEMORY - RNIC_CTL_HELLO);
+	memcpy(request.payload, &watch, sizeof(watch));
 	assert_int_equal(check_request(&request, 1), 0);
 	assert_int_equal(check_request(&request, 0), -EPROTO);
 }

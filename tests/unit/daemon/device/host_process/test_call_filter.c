@@ -5,6 +5,7 @@
 #include "tests/unit/unit_test.h"
 
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -108,6 +109,12 @@ static void call_ioctl(void)
 	ioctl(udp_fd, FIOASYNC, &on);
 }
 
+/* It would write to the memory of a program. */
+static void call_fill_watched_memory(void)
+{
+	ioctl(udp_fd, UFFDIO_COPY, NULL);
+}
+
 static void call_kill(void)
 {
 	kill(getppid(), 0);
@@ -165,12 +172,28 @@ static void call_limit_itself(void)
 static void test_forbidden_calls_kill(void **state)
 {
 	static void (*const calls[])(void) = {
-		call_socket,	     call_ioctl,	  call_connect,		  call_bind,
-		call_detach_program, call_attach_program, call_bind_to_device,	  call_exec,
-		call_fork,	     call_kill,		  call_io_uring_register, call_code,
-		call_ptrace,	     call_io_uring_setup, call_set_owner,	  call_set_signal,
-		call_set_async,	     call_set_blocking,	  call_duplicate,	  call_limit_parent,
+		call_socket,
+		call_ioctl,
+		call_connect,
+		call_bind,
+		call_detach_program,
+		call_attach_program,
+		call_bind_to_device,
+		call_exec,
+		call_fork,
+		call_kill,
+		call_io_uring_register,
+		call_code,
+		call_ptrace,
+		call_io_uring_setup,
+		call_set_owner,
+		call_set_signal,
+		call_set_async,
+		call_set_blocking,
+		call_duplicate,
+		call_limit_parent,
 		call_limit_itself,
+		call_fill_watched_memory,
 	};
 
 	(void)state;
@@ -230,6 +253,15 @@ static void call_fcntl(void)
 		_exit(1);
 }
 
+/* As the watch of a program's memory needs it. */
+static void call_watch_memory(void)
+{
+	ioctl(udp_fd, UFFDIO_API, NULL);
+	ioctl(udp_fd, UFFDIO_REGISTER, NULL);
+	ioctl(udp_fd, UFFDIO_UNREGISTER, NULL);
+	ioctl(udp_fd, UFFDIO_WRITEPROTECT, NULL);
+}
+
 static void call_read_limits(void)
 {
 	struct rlimit files;
@@ -240,8 +272,9 @@ static void call_read_limits(void)
 
 static void test_allowed_calls_go_on(void **state)
 {
-	static void (*const calls[])(void) = {call_options, call_open,	call_thread,
-					      call_memory,  call_fcntl, call_read_limits};
+	static void (*const calls[])(void) = {call_options,	call_open,  call_thread,
+					      call_memory,	call_fcntl, call_read_limits,
+					      call_watch_memory};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(calls); i++)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/device/memory/watched_memory.h"
+
+#include "proto/base/bits.h"
+
+#include <errno.h>
+
+static struct remote_region *watched_region_of(struct client_region *region)
+{
+	return RNIC_CONTAINER_OF(region, struct remote_region, region);
+}
+
+/* --- where a part of the region lies elsewhere than it was registered --------------------------
+ */
+
+/*
+ * Makes `view` a region in which the byte at `offset` lies where that of `region` lies now. Returns
+ * how many bytes from there on lie in a row; 0: the byte is gone.
+ */
+static uint64_t view_of(struct remote_region *region, uint64_t offset, struct remote_region *view)
+{
+	uint64_t address, bytes;
+
+	if (!memory_watch_find(&region->process->gate, &region->range, offset, &address, &bytes))
+		return 0;
+	*view = (struct remote_region){
+		.region = region->region,
+		.process = region->process,
+		.address = address - offset,
+		.guard = region->guard,
+	};
+	view->region.ops = region->inner;
+	return bytes;
+}
+
+static bool try_move(const struct client_memory_ops *ops, bool is_write,
+		     const struct memory_transfer *transfer, int *error)
+{
+	return (is_write ? ops->write : ops->read)(transfer, 1, error) == 1;
+}
+
+static bool try_move_parts(struct remote_region *region, bool is_write,
+			   struct memory_transfer transfer, int *error)
+{
+	uint32_t left = transfer.length;
+	struct remote_region view;
+
+	while (left > 0) {
+		const uint64_t bytes = view_of(region, transfer.offset, &view);
+
+		if (bytes == 0) {
+			*error = -EFAULT;
+			return false;
+		}
+		transfer.region = &view.region;
+		transfer.length = bytes < left ? (uint32_t)bytes : left;
+		if (!try_move(region->inner, is_write, &transfer, error))
+			return false;
+		transfer.offset += transfer.length;
+		transfer.bytes += transfer.length;
+		left -= transfer.length;
+	}
+	return true;
+}
+
+static uint32_t move_one_by_one(bool is_write, const struct memory_transfer *transfers,
+				uint32_t count, int *error)
+{
+	uint32_t done = 0;
+
+	while (done < count) {
+		struct remote_region *region = watched_region_of(transfers[done].region);
+		const bool is_moved =
+			region->range.is_torn
+				? try_move_parts(region, is_write, transfers[done], error)
+				: try_move(region->inner, is_write, &transfers[done], error);
+
+		if (!is_moved)
+			break;
+		done++;
+	}
+	return done;
+}
+
+/* --- accesses --------------------------------------------------------------------------------- */
+
+static uint32_t watched_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	struct remote_region *region = watched_region_of(transfers[0].region);
+	struct memory_gate *gate = &region->process->gate;
+	uint32_t done;
+
+	if (memory_gate_enter(gate))
+		done = region->inner->read(transfers, count, error);
+	else
+		done = move_one_by_one(false, transfers, count, error);
+	memory_gate_leave(gate);
+	return done;
+}
+
+static uint32_t watched_write(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	struct remote_region *region = watched_region_of(transfers[0].region);
+	struct memory_gate *gate = &region->process->gate;
+	uint32_t done;
+
+	if (memory_gate_enter(gate))
+		done = region->inner->write(transfers, count, error);
+	else
+		done = move_one_by_one(true, transfers, count, error);
+	memory_gate_leave(gate);
+	return done;
+}
+
+/*
+ * Returns the region through which a word is reached: `region` itself, or `view`, which the call
+ * makes. NULL: the word is gone.
+ */
+static struct client_region *region_of_word(struct client_region *region, uint64_t offset,
+					    struct remote_region *view)
+{
+	struct remote_region *watched = watched_region_of(region);
+
+	if (!watched->range.is_torn)
+		return region;
+	return view_of(watched, offset, view) >= sizeof(uint64_t) ? &view->region : NULL;
+}
+
+static int watched_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
+				uint64_t swap, uint64_t *original)
+{
+	const struct remote_region *watched = watched_region_of(region);
+	struct memory_gate *gate = &watched->process->gate;
+	struct remote_region view;
+	int result = -EFAULT;
+
+	memory_gate_enter(gate);
+	region = region_of_word(region, offset, &view);
+	if (region != NULL)
+		result = watched->inner->compare_swap(region, offset, compare, swap, original);
+	memory_gate_leave(gate);
+	return result;
+}
+
+static int watched_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
+			     uint64_t *original)
+{
+	const struct remote_region *watched = watched_region_of(region);
+	struct memory_gate *gate = &watched->process->gate;
+	struct remote_region view;
+	int result = -EFAULT;
+
+	memory_gate_enter(gate);
+	region = region_of_word(region, offset, &view);
+	if (region != NULL)
+		result = watched->inner->fetch_add(region, offset, add, original);
+	memory_gate_leave(gate);
+	return result;
+}
+
+static int watched_store(struct client_region *region, uint64_t offset, uint64_t value)
+{
+	const struct remote_region *watched = watched_region_of(region);
+	struct memory_gate *gate = &watched->process->gate;
+	struct remote_region view;
+	int result = -EFAULT;
+
+	memory_gate_enter(gate);
+	region = region_of_word(region, offset, &view);
+	if (region != NULL)
+		result = watched->inner->store(region, offset, value);
+	memory_gate_leave(gate);
+	return result;
+}
+
+static const struct client_memory_ops watched_ops = {
+	.read = watched_read,
+	.write = watched_write,
+	.compare_swap = watched_compare_swap,
+	.fetch_add = watched_fetch_add,
+	.store = watched_store,
+};
+
+void watched_region_open(struct remote_region *region)
+{
+	struct remote_process *process = region->process;
+
+	region->watch = process->watch;
+	if (region->is_on_demand)
+		region->watch = RNIC_WATCH_NEEDLESS;
+	if (region->watch != RNIC_WATCH_ON)
+		return;
+	region->range =
+		(struct watched_range){.address = region->address, .bytes = region->region.bytes};
+	region->watch = memory_watch_add(&process->gate, &region->range);
+	if (region->watch != RNIC_WATCH_ON)
+		return;
+	region->inner = region->region.ops;
+	region->region.ops = &watched_ops;
+}
+
+void watched_region_close(struct remote_region *region)
+{
+	if (region->watch != RNIC_WATCH_ON)
+		return;
+	memory_watch_remove(&region->process->gate, &region->range);
+	region->region.ops = region->inner;
+	region->watch = RNIC_WATCH_NEEDLESS;
+}

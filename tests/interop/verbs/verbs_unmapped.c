@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that the program takes away, moves or protects while a region is registered there: run
+ * under rnic-run, on a device with one address. What a peer sends to memory that is gone ends in an
+ * error, and leaves alone whatever is mapped there now.
+ */
+#include "tests/interop/verbs/verbs_pair.h"
+#include "tests/unit/unit_test.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE	   UINT64_C(4096)
+#define AREA_PAGES 4
+#define AREA_BYTES (AREA_PAGES * PAGE)
+#define OLD_BYTE   0x11
+#define NEW_BYTE   0x22
+#define SENT_BYTE  0x33
+
+struct area {
+	struct pair *pair;
+	uint8_t *bytes; /* AREA_BYTES, registered */
+	struct ibv_mr *mr;
+};
+
+static uint8_t *map_at(void *place, uint64_t bytes, uint8_t fill)
+{
+	uint8_t *made = mmap(
+		place, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | (place != NULL ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	assert_ptr_not_equal(made, MAP_FAILED);
+	memset(made, fill, bytes);
+	return made;
+}
+
+static struct area area_open_at(uint8_t *bytes)
+{
+	struct area area = {.pair = pair_start(IBV_QPT_RC), .bytes = bytes};
+
+	area.mr = ibv_reg_mr(area.pair->pd, area.bytes, AREA_BYTES, PAIR_RIGHTS);
+	assert_non_null(area.mr);
+	memset(area.pair->bytes, SENT_BYTE, PAIR_BYTES);
+	return area;
+}
+
+static struct area area_open(void)
+{
+	return area_open_at(map_at(NULL, AREA_BYTES, OLD_BYTE));
+}
+
+static void area_close(struct area *area)
+{
+	assert_int_equal(ibv_dereg_mr(area->mr), 0);
+	munmap(area->bytes, AREA_BYTES);
+	pair_stop(area->pair);
+}
+
+/* Unmaps pages of the area, and maps others there. */
+static void replace_pages(struct area *area, uint64_t first, uint64_t count)
+{
+	assert_int_equal(munmap(area->bytes + first * PAGE, count * PAGE), 0);
+	map_at(area->bytes + first * PAGE, count * PAGE, NEW_BYTE);
+}
+
+static bool is_all(const uint8_t *bytes, uint64_t count, uint8_t value)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (bytes[i] != value)
+			return false;
+	return true;
+}
+
+/* --- requests of the peer, end 0, to the area, which is end 1's ------------------------------- */
+
+static void send_request(struct area *area, enum ibv_wr_opcode opcode, uint64_t remote,
+			 uint32_t length)
+{
+	struct ibv_sge local = {.addr = (uintptr_t)area->pair->bytes,
+				.length = length,
+				.lkey = area->pair->mr->lkey};
+	struct ibv_send_wr wr = {
+		.sg_list = &local, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = remote;
+		wr.wr.atomic.rkey = area->mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else if (opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr = remote;
+		wr.wr.rdma.rkey = area->mr->rkey;
+	}
+	assert_int_equal(ibv_post_send(area->pair->ends[0].qp, &wr, &bad), 0);
+}
+
+static void post_receive(struct area *area, uint64_t address, uint32_t length)
+{
+	struct ibv_sge place = {.addr = address, .length = length, .lkey = area->mr->lkey};
+	struct ibv_recv_wr wr = {.sg_list = &place, .num_sge = 1};
+	struct ibv_recv_wr *bad;
+
+	assert_int_equal(ibv_post_recv(area->pair->ends[1].qp, &wr, &bad), 0);
+}
+
+/* Returns the status with which a request of `length` bytes to page `page` of the area ends. */
+static enum ibv_wc_status request_status(struct area *area, enum ibv_wr_opcode opcode,
+					 uint64_t page, uint32_t length)
+{
+	const uint64_t remote = (uintptr_t)area->bytes + page * PAGE;
+
+	if (opcode == IBV_WR_SEND)
+		post_receive(area, remote, length);
+	send_request(area, opcode, remote, length);
+	return pair_wait(area->pair, 0).status;
+}
+
+static void expect_write(struct area *area, uint64_t page)
+{
+	assert_int_equal(request_status(area, IBV_WR_RDMA_WRITE, page, 100), IBV_WC_SUCCESS);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static const enum ibv_wr_opcode opcodes[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
+					     IBV_WR_ATOMIC_FETCH_AND_ADD};
+
+#define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
+
+static void requests_to_replaced_memory_fail(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < OPCODES; i++) {
+		struct area area = area_open();
+
+		expect_write(&area, 0);
+		replace_pages(&area, 0, AREA_PAGES);
+		assert_int_equal(request_status(&area, opcodes[i], 1, 8), IBV_WC_REM_OP_ERR);
+		assert_true(is_all(area.bytes, AREA_BYTES, NEW_BYTE));
+		assert_true(is_all(area.pair->bytes, PAIR_BYTES, SENT_BYTE));
+		area_close(&area);
+	}
+}
+
+/* MAP_FIXED unmaps, too. */
+static void requests_to_overmapped_memory_fail(void **state)
+{
+	struct area area = area_open();
+
+	(void)state;
+	assert_ptr_equal(mmap(area.bytes, AREA_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 area.bytes);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 0, 100), IBV_WC_REM_OP_ERR);
+	assert_true(is_all(area.bytes, AREA_BYTES, 0));
+	area_close(&area);
+}
+
+static void what_replaced_memory_has_is_not_sent(void **state)
+{
+	struct area area = area_open();
+	struct ibv_sge local = {
+		.addr = (uintptr_t)area.bytes, .length = 100, .lkey = area.mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &local,
+				 .num_sge = 1,
+				 .opcode = IBV_WR_RDMA_WRITE,
+				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *bad;
+
+	(void)state;
+	wr.wr.rdma.remote_addr = (uintptr_t)area.pair->bytes;
+	wr.wr.rdma.rkey = area.pair->mr->rkey;
+	replace_pages(&area, 0, AREA_PAGES);
+	assert_int_equal(ibv_post_send(area.pair->ends[1].qp, &wr, &bad), 0);
+	pair_expect(area.pair, 1, 0, IBV_WC_LOC_PROT_ERR);
+	assert_true(is_all(area.pair->bytes, PAIR_BYTES, SENT_BYTE));
+	area_close(&area);
+}
+
+/* Page 1 goes, and a request that reaches from page 0 into page 1 with it. */
+static void a_partial_unmap_ends_that_part_alone(void **state)
+{
+	struct area area = area_open();
+
+	(void)state;
+	replace_pages(&area, 1, 1);
+	expect_write(&area, 0);
+	expect_write(&area, 2);
+	assert_int_equal(request_status(&area, IBV_WR_SEND, 3, 8), IBV_WC_SUCCESS);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_READ, 2, PAGE), IBV_WC_SUCCESS);
+	assert_true(is_all(area.pair->bytes, 100, SENT_BYTE));
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_READ, 0, PAGE), IBV_WC_SUCCESS);
+	memset(area.pair->bytes, SENT_BYTE, PAIR_BYTES);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 1, 8), IBV_WC_REM_OP_ERR);
+	assert_true(is_all(area.bytes + PAGE, PAGE, NEW_BYTE));
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	area_close(&area);
+}
+
+/* One that was registered before the unmap and one after: the newer one names the new memory. */
+static void a_new_region_names_the_new_memory(void **state)
+{
+	struct area area = area_open();
+	struct ibv_mr *old = area.mr;
+
+	(void)state;
+	replace_pages(&area, 0, AREA_PAGES);
+	area.mr = ibv_reg_mr(area.pair->pd, area.bytes, AREA_BYTES, PAIR_RIGHTS);
+	assert_non_null(area.mr);
+	expect_write(&area, 0);
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	assert_int_equal(ibv_dereg_mr(old), 0);
+	expect_write(&area, 1);
+	replace_pages(&area, 0, AREA_PAGES);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 1, 8), IBV_WC_REM_OP_ERR);
+	area_close(&area);
+}
+
+/* The same pages twice: the end of one region leaves the other one as it was. */
+static void pages_of_two_regions_are_watched_to_the_last(void **state)
+{
+	struct area area = area_open();
+	struct ibv_mr *twin = ibv_reg_mr(area.pair->pd, area.bytes + 100, 200, PAIR_RIGHTS);
+
+	(void)state;
+	assert_non_null(twin);
+	assert_int_equal(ibv_dereg_mr(twin), 0);
+	expect_write(&area, 0);
+	replace_pages(&area, 0, AREA_PAGES);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 0, 8), IBV_WC_REM_OP_ERR);
+	assert_true(is_all(area.bytes, AREA_BYTES, NEW_BYTE));
+	area_close(&area);
+}
+
+static void a_region_is_reregistered_over_new_memory(void **state)
+{
+	struct area area = area_open();
+
+	(void)state;
+	replace_pages(&area, 0, AREA_PAGES);
+	assert_int_equal(ibv_rereg_mr(area.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, area.bytes,
+				      AREA_BYTES, 0),
+			 0);
+	expect_write(&area, 0);
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	area_close(&area);
+}
+
+/* The pages move, and the region with them; others come to their old place. */
+static void a_move_is_followed(void **state)
+{
+	struct area area = area_open();
+	uint8_t *place = map_at(NULL, 2 * AREA_BYTES, 0);
+	uint8_t *moved;
+
+	(void)state;
+	moved = mremap(area.bytes, AREA_BYTES, AREA_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	assert_ptr_equal(moved, place);
+	map_at(area.bytes, AREA_BYTES, NEW_BYTE);
+	expect_write(&area, 0);
+	assert_int_equal(request_status(&area, IBV_WR_ATOMIC_FETCH_AND_ADD, 3, 8), IBV_WC_SUCCESS);
+	assert_true(is_all(moved, 100, SENT_BYTE));
+	assert_int_equal(moved[3 * PAGE], OLD_BYTE + 1);
+	assert_true(is_all(area.bytes, AREA_BYTES, NEW_BYTE));
+	/* Half of it moves on, and the rest goes. */
+	memset(area.pair->bytes, SENT_BYTE, PAIR_BYTES);
+	moved = mremap(place, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		       place + AREA_BYTES);
+	assert_ptr_equal(moved, place + AREA_BYTES);
+	assert_int_equal(munmap(place, AREA_BYTES), 0);
+	expect_write(&area, 1);
+	assert_true(is_all(moved + PAGE, 100, SENT_BYTE));
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 2, 8), IBV_WC_REM_OP_ERR);
+	munmap(place, 2 * AREA_BYTES);
+	area_close(&area);
+}
+
+static void dropped_pages_change_nothing(void **state)
+{
+	struct area area = area_open();
+
+	(void)state;
+	assert_int_equal(madvise(area.bytes, AREA_BYTES, MADV_DONTNEED), 0);
+	expect_write(&area, 1);
+	assert_true(is_all(area.bytes + PAGE, 100, SENT_BYTE));
+	assert_true(is_all(area.bytes, PAGE, 0));
+	area_close(&area);
+}
+
+static void memory_on_demand_follows_new_mappings(void **state)
+{
+	struct area area = area_open();
+	struct ibv_mr *on_demand;
+
+	(void)state;
+	on_demand = ibv_reg_mr(area.pair->pd, area.bytes, AREA_BYTES,
+			       PAIR_RIGHTS | IBV_ACCESS_ON_DEMAND);
+	assert_non_null(on_demand);
+	assert_int_equal(ibv_dereg_mr(area.mr), 0);
+	area.mr = on_demand;
+	replace_pages(&area, 0, AREA_PAGES);
+	expect_write(&area, 0);
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	area_close(&area);
+}
+
+/* A device writes and reads pinned pages whatever the program may do with them. */
+static void protection_after_registration_changes_nothing(void **state)
+{
+	static const int protections[] = {PROT_READ, PROT_NONE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(protections) / sizeof(protections[0]); i++) {
+		struct area area = area_open();
+
+		assert_int_equal(mprotect(area.bytes, AREA_BYTES, protections[i]), 0);
+		expect_write(&area, 0);
+		assert_int_equal(request_status(&area, IBV_WR_ATOMIC_FETCH_AND_ADD, 1, 8),
+				 IBV_WC_SUCCESS);
+		assert_int_equal(request_status(&area, IBV_WR_RDMA_READ, 2, PAGE), IBV_WC_SUCCESS);
+		assert_true(is_all(area.pair->bytes, PAGE, OLD_BYTE));
+		assert_int_equal(mprotect(area.bytes, AREA_BYTES, PROT_READ), 0);
+		assert_true(is_all(area.bytes, 100, SENT_BYTE));
+		area_close(&area);
+	}
+}
+
+static void shared_memory_that_is_replaced_stays_as_it_is(void **state)
+{
+	int fd = memfd_create("shared", MFD_CLOEXEC);
+	struct area area;
+	uint8_t *bytes;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, AREA_BYTES), 0);
+	bytes = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	area = area_open_at(bytes);
+	expect_write(&area, 0);
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	replace_pages(&area, 0, AREA_PAGES);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 0, 8), IBV_WC_REM_OP_ERR);
+	assert_true(is_all(area.bytes, AREA_BYTES, NEW_BYTE));
+	area_close(&area);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_to_replaced_memory_fail),
+		cmocka_unit_test(requests_to_overmapped_memory_fail),
+		cmocka_unit_test(what_replaced_memory_has_is_not_sent),
+		cmocka_unit_test(a_partial_unmap_ends_that_part_alone),
+		cmocka_unit_test(a_new_region_names_the_new_memory),
+		cmocka_unit_test(pages_of_two_regions_are_watched_to_the_last),
+		cmocka_unit_test(a_region_is_reregistered_over_new_memory),
+		cmocka_unit_test(a_move_is_followed),
+		cmocka_unit_test(dropped_pages_change_nothing),
+		cmocka_unit_test(memory_on_demand_follows_new_mappings),
+		cmocka_unit_test(protection_after_registration_changes_nothing),
+		cmocka_unit_test(shared_memory_that_is_replaced_stays_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
