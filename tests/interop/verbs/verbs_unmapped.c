@@ -8,6 +8,8 @@
 #include "tests/unit/unit_test.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -20,6 +22,12 @@
 #define OLD_BYTE   0x11
 #define NEW_BYTE   0x22
 #define SENT_BYTE  0x33
+#define HUGE_BYTES (UINT64_C(1) << 21)
+
+#define SMALL_REGIONS 4000
+#define STORM_THREADS 2
+#define STORM_CALLS   2000
+#define STORM_LONG    1000000
 
 struct area {
 	struct pair *pair;
@@ -349,6 +357,296 @@ static void shared_memory_that_is_replaced_stays_as_it_is(void **state)
 	close(fd);
 }
 
+/* --- kinds of memory -------------------------------------------------------------------------- */
+
+static uint8_t *map_huge_pages(void)
+{
+	uint8_t *bytes = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+static uint8_t *map_transparent_huge_pages(void)
+{
+	uint8_t *bytes = map_at(NULL, HUGE_BYTES, 0);
+
+	madvise(bytes, HUGE_BYTES, MADV_HUGEPAGE);
+	return bytes;
+}
+
+static uint8_t *map_locked_pages(void)
+{
+	uint8_t *bytes = map_at(NULL, HUGE_BYTES, 0);
+
+	return mlock(bytes, AREA_BYTES) == 0 ? bytes : NULL;
+}
+
+/* A stack may grow below. */
+static uint8_t *map_stack(void)
+{
+	uint8_t *bytes = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_GROWSDOWN, -1, 0);
+
+	return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+static void each_kind_of_memory_is_watched(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t *(*map)(void);
+	} kinds[] = {
+		{"huge pages", map_huge_pages},
+		{"transparent huge pages", map_transparent_huge_pages},
+		{"locked pages", map_locked_pages},
+		{"a stack", map_stack},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint8_t *bytes = kinds[i].map();
+		struct area area;
+
+		if (bytes == NULL) {
+			print_message("%s: this machine has none\n", kinds[i].name);
+			continue;
+		}
+		area = area_open_at(bytes);
+		expect_write(&area, 1);
+		assert_true(is_all(area.bytes + PAGE, 100, SENT_BYTE));
+		assert_int_equal(munmap(bytes, HUGE_BYTES), 0);
+		map_at(bytes, AREA_BYTES, NEW_BYTE);
+		assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 1, 8), IBV_WC_REM_OP_ERR);
+		assert_true(is_all(area.bytes, AREA_BYTES, NEW_BYTE));
+		area_close(&area);
+	}
+}
+
+/* The C library unmaps by itself. */
+static void freed_memory_is_gone(void **state)
+{
+	const size_t bytes = 1 << 20;
+	uint8_t *block = malloc(bytes);
+	uint8_t *first = (uint8_t *)(((uintptr_t)block + PAGE) & ~(PAGE - 1));
+	struct area area = area_open_at(first);
+
+	(void)state;
+	expect_write(&area, 0);
+	free(block);
+	map_at(first, AREA_BYTES, NEW_BYTE);
+	assert_int_equal(request_status(&area, IBV_WR_RDMA_WRITE, 0, 8), IBV_WC_REM_OP_ERR);
+	assert_true(is_all(first, AREA_BYTES, NEW_BYTE));
+	area_close(&area);
+}
+
+/* Mappings of files are registered, and work as they did. */
+static void a_file_is_registered_without_a_watch(void **state)
+{
+	FILE *file = tmpfile();
+	struct area area;
+	uint8_t *bytes;
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(ftruncate(fileno(file), AREA_BYTES), 0);
+	bytes = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	area = area_open_at(bytes);
+	expect_write(&area, 0);
+	assert_true(is_all(bytes, 100, SENT_BYTE));
+	area_close(&area);
+	fclose(file);
+}
+
+/* A limit: a mapping of which a part is registered cannot move as a whole. realloc() copies. */
+static void a_mapping_moves_only_if_all_of_it_is_registered(void **state)
+{
+	uint8_t *bytes = map_at(NULL, 2 * AREA_BYTES, OLD_BYTE);
+	struct area area = area_open_at(bytes);
+
+	(void)state;
+	assert_ptr_equal(mremap(bytes, 2 * AREA_BYTES, 64 * AREA_BYTES, MREMAP_MAYMOVE),
+			 MAP_FAILED);
+	assert_int_equal(errno, EFAULT);
+	expect_write(&area, 0);
+	munmap(bytes + AREA_BYTES, AREA_BYTES);
+	area_close(&area);
+}
+
+/* --- the whole process ------------------------------------------------------------------------ */
+
+static uint32_t count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint32_t count = 0;
+	int byte;
+
+	assert_non_null(maps);
+	while ((byte = fgetc(maps)) != EOF)
+		count += byte == '\n';
+	fclose(maps);
+	return count;
+}
+
+/* Regions of 64 bytes in one block cost the mappings of one registration. */
+static void small_regions_of_one_block_are_one_registration(void **state)
+{
+	struct area area = area_open();
+	uint8_t *block = map_at(NULL, SMALL_REGIONS * 64, 0);
+	struct ibv_mr *regions[SMALL_REGIONS];
+	uint32_t before = count_mappings();
+
+	(void)state;
+	for (uint32_t i = 0; i < SMALL_REGIONS; i++) {
+		regions[i] = ibv_reg_mr(area.pair->pd, block + i * 64, 64, PAIR_RIGHTS);
+		assert_non_null(regions[i]);
+	}
+	assert_true(count_mappings() <= before + 4);
+	for (uint32_t i = 0; i < SMALL_REGIONS; i++)
+		assert_int_equal(ibv_dereg_mr(regions[i]), 0);
+	munmap(block, SMALL_REGIONS * 64);
+	area_close(&area);
+}
+
+/* Without the watch all is as it was: the region is what the addresses mean. */
+static int child_without_watch(void)
+{
+	struct area area;
+
+	setenv("RNIC_WATCH", "off", 1);
+	area = area_open();
+	replace_pages(&area, 0, AREA_PAGES);
+	expect_write(&area, 1);
+	assert_true(is_all(area.bytes + PAGE, 100, SENT_BYTE));
+	area_close(&area);
+	return 0;
+}
+
+static void the_environment_turns_the_watch_off(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		_exit(child_without_watch());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* A child has the memory, but no registration: it unmaps at once, and the parent's region stays. */
+static void a_child_of_fork_unmaps_its_own(void **state)
+{
+	struct area area = area_open();
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		_exit(munmap(area.bytes, AREA_BYTES) != 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	expect_write(&area, 0);
+	assert_true(is_all(area.bytes, 100, SENT_BYTE));
+	area_close(&area);
+}
+
+/* --- a storm ---------------------------------------------------------------------------------- */
+
+struct storm {
+	atomic_uint left; /* calls */
+	atomic_bool is_over;
+	uint8_t *_Atomic for_handler; /* watched pages that the handler unmaps */
+};
+
+static struct storm storm;
+
+static void unmap_in_handler(int number)
+{
+	uint8_t *bytes = atomic_exchange(&storm.for_handler, NULL);
+
+	(void)number;
+	if (bytes != NULL)
+		munmap(bytes, AREA_BYTES);
+}
+
+/* Registers, writes, unmaps and deregisters, in one of four orders. */
+static void storm_step(struct area *area, uint32_t step)
+{
+	uint8_t *bytes = map_at(NULL, AREA_BYTES, 0);
+	struct ibv_mr *mr = ibv_reg_mr(area->pair->pd, bytes, AREA_BYTES, PAIR_RIGHTS);
+
+	assert_non_null(mr);
+	if (step % 4 == 0) {
+		uint8_t *before = atomic_exchange(&storm.for_handler, bytes);
+
+		if (before != NULL)
+			munmap(before, AREA_BYTES);
+	} else if (step % 4 == 1) {
+		munmap(bytes, PAGE);
+		munmap(bytes + PAGE, AREA_BYTES - PAGE);
+	}
+	expect_write(area, 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	if (step % 4 >= 2)
+		munmap(bytes, AREA_BYTES);
+}
+
+static void *storm_run(void *context)
+{
+	struct area area = area_open();
+
+	(void)context;
+	for (uint32_t left; (left = atomic_fetch_sub(&storm.left, 1)) > 0 && left < INT32_MAX;)
+		storm_step(&area, left);
+	area_close(&area);
+	return NULL;
+}
+
+/* A thread that comes and goes, whose memory the C library maps and unmaps. */
+static void *storm_short_thread(void *context)
+{
+	free(malloc(1 << 18));
+	return context;
+}
+
+static void *storm_disturb(void *process)
+{
+	while (!storm.is_over) {
+		pthread_t thread;
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		waitpid(child, NULL, 0);
+		assert_int_equal(pthread_create(&thread, NULL, storm_short_thread, NULL), 0);
+		pthread_join(thread, NULL);
+		kill(getpid(), SIGUSR1);
+	}
+	return process;
+}
+
+static void no_order_of_calls_stops_the_program(void **state)
+{
+	const char *is_long = getenv("RNIC_TEST_LONG");
+	struct sigaction action = {.sa_handler = unmap_in_handler, .sa_flags = SA_RESTART};
+	pthread_t threads[STORM_THREADS + 1];
+
+	(void)state;
+	storm.left = is_long != NULL && *is_long != '\0' ? STORM_LONG : STORM_CALLS;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	for (uint32_t i = 0; i <= STORM_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						i < STORM_THREADS ? storm_run : storm_disturb,
+						NULL),
+				 0);
+	for (uint32_t i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	storm.is_over = true;
+	pthread_join(threads[STORM_THREADS], NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +662,14 @@ int main(void)
 		cmocka_unit_test(memory_on_demand_follows_new_mappings),
 		cmocka_unit_test(protection_after_registration_changes_nothing),
 		cmocka_unit_test(shared_memory_that_is_replaced_stays_as_it_is),
+		cmocka_unit_test(each_kind_of_memory_is_watched),
+		cmocka_unit_test(freed_memory_is_gone),
+		cmocka_unit_test(a_file_is_registered_without_a_watch),
+		cmocka_unit_test(a_mapping_moves_only_if_all_of_it_is_registered),
+		cmocka_unit_test(small_regions_of_one_block_are_one_registration),
+		cmocka_unit_test(the_environment_turns_the_watch_off),
+		cmocka_unit_test(a_child_of_fork_unmaps_its_own),
+		cmocka_unit_test(no_order_of_calls_stops_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
