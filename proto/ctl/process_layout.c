@@ -39,7 +39,7 @@ RNIC_AT(struct rnic_process_gid, index, 0);
 RNIC_AT(struct rnic_process_gid, reserved, 4);
 RNIC_AT(struct rnic_process_gid, gid, 8);
 
-RNIC_SIZE(struct rnic_process_facts, 824);
+RNIC_SIZE(struct rnic_process_facts, 816);
 RNIC_AT(struct rnic_process_facts, sequence, 0);
 RNIC_AT(struct rnic_process_facts, path_mtu_bytes, 8);
 RNIC_AT(struct rnic_process_facts, hop_limit_ipv4, 12);
@@ -48,7 +48,6 @@ RNIC_AT(struct rnic_process_facts, reserved, 14);
 RNIC_AT(struct rnic_process_facts, netdev_index, 16);
 RNIC_AT(struct rnic_process_facts, port, 20);
 RNIC_AT(struct rnic_process_facts, gids, 40);
-RNIC_AT(struct rnic_process_facts, reserved_end, 820);
 
 RNIC_SIZE(struct rnic_process_client, 32);
 RNIC_AT(struct rnic_process_client, client_id, 0);

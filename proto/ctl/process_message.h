@@ -109,7 +109,6 @@ struct rnic_process_facts {
 	uint32_t netdev_index; /* 0: as before */
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
-	uint32_t reserved_end;
 };
 
 /* Descriptors: the device connection, and a PID descriptor of the client's process or none. */
