@@ -246,8 +246,8 @@ static void child_fold(struct device_child *process)
  */
 static void child_take_budget(struct device_child *process)
 {
-	process->memory_bytes = process->is_program ? UINT64_MAX
-						    : memory_budget_take(&process->common->memory);
+	process->memory_bytes =
+		process->is_program ? UINT64_MAX : memory_budget_take(&process->common->memory);
 	process->has_budget = !process->is_program;
 }
 
