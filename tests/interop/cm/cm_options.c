@@ -58,6 +58,37 @@ static void send_word(struct cm_ends *ends)
 
 /* --- options --------------------------------------------------------------------------------- */
 
+static struct ibv_qp *own_qp(struct rdma_cm_id *id, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr wanted = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+	};
+	struct ibv_qp *qp = ibv_create_qp(id->pd, &wanted);
+
+	assert_non_null(qp);
+	return qp;
+}
+
+/* A queue pair that the messages of a connection name, and no identifier has. */
+static struct ibv_qp *spare_qp(struct rdma_cm_id *id)
+{
+	struct ibv_cq *cq = ibv_create_cq(id->verbs, 16, NULL, NULL, 0);
+
+	assert_non_null(cq);
+	return own_qp(id, cq);
+}
+
+static void destroy_spare(struct ibv_qp *qp)
+{
+	struct ibv_cq *cq = qp->send_cq;
+
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
 static struct ibv_qp_attr attributes_of(const struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr unused;
@@ -131,6 +162,7 @@ static void events_move_with_their_identifier(void **state)
 	struct rdma_conn_param parameters = {0};
 	struct rdma_cm_event *request;
 	struct cm_ends ends;
+	struct ibv_qp *spare;
 
 	(void)state;
 	assert_non_null(other);
@@ -142,6 +174,8 @@ static void events_move_with_their_identifier(void **state)
 	assert_int_equal(rdma_resolve_route(ends.client, PATIENCE_MS), 0);
 	cm_ends_take_event(other, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	/* A request that waits for its listener's program moves with the listener. */
+	spare = spare_qp(ends.client);
+	parameters.qp_num = spare->qp_num;
 	assert_int_equal(rdma_connect(ends.client, &parameters), 0);
 	assert_int_equal(poll(&(struct pollfd){ends.server_events->fd, POLLIN, 0}, 1, PATIENCE_MS),
 			 1);
@@ -151,6 +185,7 @@ static void events_move_with_their_identifier(void **state)
 	assert_ptr_equal(ends.server->channel, other);
 	assert_int_equal(rdma_ack_cm_event(request), 0);
 	cm_ends_expect_no_event(ends.client_events);
+	destroy_spare(spare);
 	cm_ends_destroy(&ends);
 	rdma_destroy_event_channel(other);
 }
@@ -197,15 +232,17 @@ static void private_data_has_the_room_that_the_wire_has(void **state)
 	struct rdma_conn_param parameters = {
 		.private_data = data,
 		.private_data_len = CONNECT_PRIVATE_BYTES + 1,
-		.qp_num = 1,
 	};
 	struct rdma_cm_event *event;
 	struct cm_ends ends;
+	struct ibv_qp *qps[2];
 
 	(void)state;
 	memset(data, 0x5a, sizeof(data));
 	cm_ends_create(&ends);
 	cm_ends_resolve(&ends);
+	qps[0] = spare_qp(ends.client);
+	parameters.qp_num = qps[0]->qp_num;
 	assert_int_equal(rdma_connect(ends.client, &parameters), -1);
 	assert_int_equal(errno, EINVAL);
 	parameters.private_data_len = CONNECT_PRIVATE_BYTES;
@@ -213,30 +250,36 @@ static void private_data_has_the_room_that_the_wire_has(void **state)
 	assert_int_equal(event->param.conn.private_data_len, CONNECT_PRIVATE_BYTES);
 	assert_memory_equal(event->param.conn.private_data, data, CONNECT_PRIVATE_BYTES);
 	rdma_ack_cm_event(event);
+	qps[1] = spare_qp(ends.server);
+	parameters.qp_num = qps[1]->qp_num;
 	parameters.private_data_len = ACCEPT_PRIVATE_BYTES + 1;
 	assert_int_equal(rdma_accept(ends.server, &parameters), -1);
 	assert_int_equal(errno, EINVAL);
 	parameters.private_data_len = ACCEPT_PRIVATE_BYTES;
-	parameters.qp_num = 2;
 	assert_int_equal(rdma_accept(ends.server, &parameters), 0);
 	event = cm_ends_next_event(ends.client_events, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	assert_int_equal(event->param.conn.private_data_len, ACCEPT_PRIVATE_BYTES);
 	assert_memory_equal(event->param.conn.private_data, data, ACCEPT_PRIVATE_BYTES);
 	rdma_ack_cm_event(event);
+	destroy_spare(qps[0]);
+	destroy_spare(qps[1]);
 	cm_ends_destroy(&ends);
 }
 
 static void a_refusal_tells_why(void **state)
 {
-	struct rdma_conn_param parameters = {.qp_num = 1};
+	struct rdma_conn_param parameters = {0};
 	uint8_t data[REJECT_PRIVATE_BYTES];
 	struct rdma_cm_event *event;
 	struct cm_ends ends;
+	struct ibv_qp *spare;
 
 	(void)state;
 	memset(data, 0xa5, sizeof(data));
 	cm_ends_create(&ends);
 	cm_ends_resolve(&ends);
+	spare = spare_qp(ends.client);
+	parameters.qp_num = spare->qp_num;
 	rdma_ack_cm_event(cm_ends_ask(&ends, &parameters));
 	assert_int_equal(rdma_reject(ends.server, data, sizeof(data)), 0);
 	event = cm_ends_next_event(ends.client_events, RDMA_CM_EVENT_REJECTED);
@@ -244,6 +287,7 @@ static void a_refusal_tells_why(void **state)
 	assert_int_equal(event->param.conn.private_data_len, REJECT_PRIVATE_BYTES);
 	assert_memory_equal(event->param.conn.private_data, data, sizeof(data));
 	rdma_ack_cm_event(event);
+	destroy_spare(spare);
 	cm_ends_destroy(&ends);
 }
 
@@ -252,43 +296,35 @@ static void extensions_are_exchanged(void **state)
 {
 	struct ibv_ece offered = {.vendor_id = 0x15b3, .options = 0x55aa};
 	struct ibv_ece taken = {.vendor_id = 0x15b3, .options = 0x11};
-	struct rdma_conn_param parameters = {.qp_num = 1};
+	struct rdma_conn_param parameters = {0};
 	struct ibv_ece seen;
 	struct cm_ends ends;
+	struct ibv_qp *qps[2];
 
 	(void)state;
 	cm_ends_create(&ends);
 	cm_ends_resolve(&ends);
 	assert_int_equal(rdma_set_local_ece(ends.client, &offered), 0);
+	qps[0] = spare_qp(ends.client);
+	parameters.qp_num = qps[0]->qp_num;
 	rdma_ack_cm_event(cm_ends_ask(&ends, &parameters));
 	assert_int_equal(rdma_get_remote_ece(ends.server, &seen), 0);
 	assert_int_equal(seen.vendor_id, offered.vendor_id);
 	assert_int_equal(seen.options, offered.options);
 	assert_int_equal(rdma_set_local_ece(ends.server, &taken), 0);
-	parameters.qp_num = 2;
+	qps[1] = spare_qp(ends.server);
+	parameters.qp_num = qps[1]->qp_num;
 	assert_int_equal(rdma_accept(ends.server, &parameters), 0);
 	cm_ends_take_event(ends.client_events, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	assert_int_equal(rdma_get_remote_ece(ends.client, &seen), 0);
 	assert_int_equal(seen.vendor_id, taken.vendor_id);
 	assert_int_equal(seen.options, taken.options);
+	destroy_spare(qps[0]);
+	destroy_spare(qps[1]);
 	cm_ends_destroy(&ends);
 }
 
 /* --- a queue pair of the program's own ------------------------------------------------------- */
-
-static struct ibv_qp *own_qp(struct rdma_cm_id *id, struct ibv_cq *cq)
-{
-	struct ibv_qp_init_attr wanted = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.qp_type = IBV_QPT_RC,
-		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
-	};
-	struct ibv_qp *qp = ibv_create_qp(id->pd, &wanted);
-
-	assert_non_null(qp);
-	return qp;
-}
 
 static void drive(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
