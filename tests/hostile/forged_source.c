@@ -16,6 +16,10 @@
 
 #define NOBODY 65534
 
+#ifndef IP_LOCAL_PORT_RANGE
+#define IP_LOCAL_PORT_RANGE 51 /* Linux 6.3 */
+#endif
+
 union socket_address {
 	struct sockaddr any;
 	struct sockaddr_in ipv4;
@@ -27,20 +31,24 @@ struct forged_way {
 	const char *ipv6;
 	bool reuses_port;
 	bool reuses_address;
+	bool is_on_device; /* SO_BINDTODEVICE */
+	bool asks_range;   /* for any port of a range that is this port alone */
 };
 
 /* An address that is nobody's may be bound too (IP_FREEBIND). */
 static const struct forged_way forged_ways[] = {
-	{"127.0.0.1", "::1", false, false},
-	{"127.0.0.1", "::1", true, false},
-	{"127.0.0.1", "::1", false, true},
-	{"127.0.0.1", "::1", true, true},
-	{"0.0.0.0", "::", false, false},
-	{"0.0.0.0", "::", true, true},
-	{"192.0.2.77", "fd77::77", true, false},
-	{NULL, "::", false, false},
-	{NULL, "::", true, true},
-	{NULL, "::ffff:127.0.0.1", true, false},
+	{"127.0.0.1", "::1", false, false, false, false},
+	{"127.0.0.1", "::1", true, false, false, false},
+	{"127.0.0.1", "::1", false, true, false, false},
+	{"127.0.0.1", "::1", true, true, false, false},
+	{"127.0.0.1", "::1", true, false, true, false},
+	{"127.0.0.1", "::1", true, false, false, true},
+	{"0.0.0.0", "::", false, false, false, false},
+	{"0.0.0.0", "::", true, true, true, false},
+	{"192.0.2.77", "fd77::77", true, false, false, false},
+	{NULL, "::", false, false, false, false},
+	{NULL, "::", true, true, false, false},
+	{NULL, "::ffff:127.0.0.1", true, false, false, false},
 };
 
 uint32_t forged_source_ways(void)
@@ -78,7 +86,18 @@ static int open_socket(const struct forged_way *way, int family)
 		set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (way->reuses_address)
 		set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (way->is_on_device)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2), 0);
 	return fd;
+}
+
+static union socket_address own_name(int fd)
+{
+	union socket_address address;
+	socklen_t bytes = sizeof(address);
+
+	assert_int_equal(getsockname(fd, &address.any, &bytes), 0);
+	return address;
 }
 
 int forged_source_open(uint32_t way_number, uint16_t port, const struct rnic_gid *gid)
@@ -86,6 +105,7 @@ int forged_source_open(uint32_t way_number, uint16_t port, const struct rnic_gid
 	const struct forged_way *way = &forged_ways[way_number];
 	const bool is_ipv4 = rnic_gid_is_ipv4(gid) && way->ipv4 != NULL;
 	union socket_address address = {.any.sa_family = is_ipv4 ? AF_INET : AF_INET6};
+	const uint32_t range = (uint32_t)port << 16 | port;
 	int fd, error = 0;
 
 	/* Both families have the port at the same place. */
@@ -96,22 +116,20 @@ int forged_source_open(uint32_t way_number, uint16_t port, const struct rnic_gid
 		inet_pton(AF_INET6, way->ipv6, &address.ipv6.sin6_addr);
 	assert_int_equal(seteuid(NOBODY), 0);
 	fd = open_socket(way, address.any.sa_family);
+	/* Where the kernel has no ranges, the port is that of the address. */
+	if (way->asks_range &&
+	    setsockopt(fd, IPPROTO_IP, IP_LOCAL_PORT_RANGE, &range, sizeof(range)) == 0)
+		address.ipv4.sin_port = 0;
 	if (bind(fd, &address.any, is_ipv4 ? sizeof(address.ipv4) : sizeof(address.ipv6)) != 0)
 		error = -errno;
 	assert_int_equal(seteuid(0), 0);
+	/* The kernel takes the range as a wish, and may give another port. */
+	if (error == 0 && own_name(fd).ipv4.sin_port != htons(port))
+		error = -EADDRINUSE;
 	if (error == 0)
 		return fd;
 	close(fd);
 	return error;
-}
-
-static bool is_ipv6_socket(int fd)
-{
-	union socket_address address;
-	socklen_t bytes = sizeof(address);
-
-	assert_int_equal(getsockname(fd, &address.any, &bytes), 0);
-	return address.any.sa_family == AF_INET6;
 }
 
 /* To the device's address: an IPv6 socket sends IPv4 packets to its mapped form. */
@@ -133,7 +151,7 @@ void forged_source_send(int fd, const struct rnic_gid *gid, const uint8_t *bytes
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 	} control = {0};
-	const bool is_ipv6 = is_ipv6_socket(fd);
+	const bool is_ipv6 = own_name(fd).any.sa_family == AF_INET6;
 	struct iovec data = {(void *)bytes, length};
 	struct in6_pktinfo ipv6 = {0};
 	struct in_pktinfo ipv4 = {0};

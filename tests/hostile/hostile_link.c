@@ -56,10 +56,13 @@ static void own_address(char text[INET_ADDRSTRLEN])
 
 void hostile_start_at(const char *address, const char *peer_ports)
 {
-	char ready_text[16];
+	char ready_text[16], own[INET_ADDRSTRLEN];
 	int ready[2];
 	char byte;
 
+	own_address(own);
+	if (address == NULL)
+		address = own;
 	snprintf(rnicd.directory, sizeof(rnicd.directory), "/tmp/rnic-hostile-XXXXXX");
 	assert_non_null(mkdtemp(rnicd.directory));
 	snprintf(rnicd.path, sizeof(rnicd.path), "%s/rnicd.sock", rnicd.directory);
@@ -81,11 +84,8 @@ void hostile_start_at(const char *address, const char *peer_ports)
 
 int hostile_start(void **state)
 {
-	char address[INET_ADDRSTRLEN];
-
 	(void)state;
-	own_address(address);
-	hostile_start_at(address, "pinned");
+	hostile_start_at(NULL, "pinned");
 	return 0;
 }
 

@@ -35,7 +35,7 @@ bool hostile_arguments(int argc, char **argv);
 /* For the whole group of tests: starts a daemon at an address of its own, until it serves. */
 int hostile_start(void **state);
 
-/* The same at `address`, with this rule for --peer-ports. */
+/* The same at `address`, or at one of its own (NULL), with this rule for --peer-ports. */
 void hostile_start_at(const char *address, const char *peer_ports);
 
 /* Ends it by SIGTERM; it must end well and have removed its socket. */

@@ -294,13 +294,12 @@ static void send_as_the_device(const struct attack *attack, uint32_t psn)
 	assert_int_equal(counter_of(attack, "cm_bad_port"), refused);
 }
 
-static void check_ports_of_rnicd(const char *address)
+static void check_ports_of_rnicd(void)
 {
 	struct attack attack;
 	struct rnic_gid own;
 
 	hostile_skip_unless_root();
-	hostile_start_at(address, "rnicd");
 	own = played_peer_own_gid();
 	played_peer_open(&attack.played, &own, LANE_QPN);
 	send_as_the_device(&attack, PLAYED_FIRST_PSN);
@@ -309,13 +308,32 @@ static void check_ports_of_rnicd(const char *address)
 	check_forgeries(&attack);
 	send_as_the_device(&attack, PLAYED_FIRST_PSN + 1);
 	played_peer_close(&attack.played);
-	hostile_stop(NULL);
+}
+
+static int start_ipv4(void **state)
+{
+	(void)state;
+	hostile_start_at(NULL, "rnicd");
+	return 0;
+}
+
+static int start_ipv6(void **state)
+{
+	(void)state;
+	if (is_alone)
+		hostile_start_at(FORGED_IPV6_ADDRESS, "rnicd");
+	return 0;
+}
+
+static int stop_ipv6(void **state)
+{
+	return is_alone ? hostile_stop(state) : 0;
 }
 
 static void test_ports_of_rnicd_ipv4(void **state)
 {
 	(void)state;
-	check_ports_of_rnicd("127.0.0.2");
+	check_ports_of_rnicd();
 }
 
 static void test_ports_of_rnicd_ipv6(void **state)
@@ -323,15 +341,15 @@ static void test_ports_of_rnicd_ipv6(void **state)
 	(void)state;
 	if (!is_alone)
 		skip();
-	check_ports_of_rnicd(FORGED_IPV6_ADDRESS);
+	check_ports_of_rnicd();
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_forged_packets, hostile_start, hostile_stop),
-		cmocka_unit_test(test_ports_of_rnicd_ipv4),
-		cmocka_unit_test(test_ports_of_rnicd_ipv6),
+		cmocka_unit_test_setup_teardown(test_ports_of_rnicd_ipv4, start_ipv4, hostile_stop),
+		cmocka_unit_test_setup_teardown(test_ports_of_rnicd_ipv6, start_ipv6, stop_ipv6),
 	};
 
 	if (!hostile_arguments(argc, argv))
