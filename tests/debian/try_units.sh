@@ -118,28 +118,38 @@ is_anew() {
 	[ "$(main_process)" != "$before" ] && [ "$(main_process)" != 0 ] &&
 		systemctl is-active rnicd@lo.service
 }
-wait_until_anew() {
+has_program() {
+	rnicctl show --socket /run/rnicd/lo.sock qps | grep -q ib_write_bw
+}
+polls_to() {
 	local tries=0
-	until is_anew; do
+	until "$@"; do
 		tries=$((tries + 1))
 		[ $tries -lt 100 ] || return 1
 		sleep 0.2 # between two polls
 	done
 }
+# For longer than an idle daemon would have stayed.
+keeps_its_daemon() {
+	local tries
+	for tries in $(seq 15); do
+		[ "$(main_process)" = "$before" ] || { echo "look $tries" && return 1; }
+		sleep 0.2 # between two polls
+	done
+}
 on_device ib_write_bw -F >/tmp/server 2>&1 & # waits for a client
 server=$!
-sleep 1 # it opens the device
+check "a program waits on it" polls_to has_program
 check "an upgrade" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
-check "says what happens" grep -q 'rnicd@lo.service begins anew when' /tmp/output
-sleep 3 # an idle daemon would have ended
-check "a program keeps its daemon" test "$(main_process)" = "$before"
+check "says what happens" grep -q 'begins anew when the last one has ended' /tmp/output
+check "a program keeps its daemon" keeps_its_daemon
 check "and its device" on_device ib_write_bw -F 127.0.0.1
 check "the program ends well" wait $server
-check "then rnicd starts again" wait_until_anew
+check "then rnicd starts again" polls_to is_anew
 check "serves" write_over_loopback
 before=$(main_process)
 check "an upgrade while no program runs" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
-check "starts rnicd again" wait_until_anew
+check "starts rnicd again" polls_to is_anew
 check "removal" dpkg --remove --force-depends rnicd
 check "ends rnicd" bash -c '! readlink /proc/[0-9]*/exe | grep rnicd'
 check "leaves no socket" test ! -e /run/rnicd/lo.sock

@@ -97,9 +97,8 @@ static int show_net(const char *tree, const struct rnic_listed_device *device)
 	net_directory(directory, device);
 	snprintf(target, sizeof(target), RNIC_VIEW_NET_LINK "/%s", device->attributes.name);
 	error = tree_files_add_directory(tree, directory);
-	return error == 0
-		       ? tree_files_add_link(tree, target, directory, device->attributes.name)
-		       : error;
+	return error == 0 ? tree_files_add_link(tree, target, directory, device->attributes.name)
+			  : error;
 }
 
 /* The link in the class comes last, so that whoever follows it finds the whole device. */

@@ -46,7 +46,7 @@ struct control_config {
 	uint32_t allowed_count;
 	bool has_ecn;
 	enum rnic_peer_ports peer_ports;
-	uint8_t cm_tos; /* of connections whose program sets no type of service */
+	uint8_t cm_tos;		     /* of connections whose program sets no type of service */
 	uint16_t pkeys[LIMIT_PKEYS]; /* by index */
 	uint32_t pkey_count;	     /* 0: the default key alone */
 	struct random_source random; /* of QPNs, keys and the CM's identifiers */

@@ -58,7 +58,7 @@ struct device_network {
 	uint32_t refused;      /* by GID index: the user could not use the address */
 	uint64_t retry_ns;     /* when the user gets the refused ones again; UINT64_MAX: never */
 	uint64_t retry_gap_ns; /* before that */
-	bool is_gone; /* the interface, as far as the user knows */
+	bool is_gone;	       /* the interface, as far as the user knows */
 };
 
 /*

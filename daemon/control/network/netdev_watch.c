@@ -17,8 +17,7 @@
 /* The index to ask for. A message about the return of a gone interface may be a lost one. */
 static uint32_t dump_index(const struct netdev_watch *watch)
 {
-	const uint32_t found =
-		watch->state.is_gone ? if_nametoindex(watch->state.netdev) : 0;
+	const uint32_t found = watch->state.is_gone ? if_nametoindex(watch->state.netdev) : 0;
 
 	return found != 0 ? found : watch->state.netdev_index;
 }

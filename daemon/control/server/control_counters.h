@@ -18,8 +18,9 @@ bool control_counters_show(const struct client_set *set, uint32_t index,
 
 /*
  * Stores a counter for the path view; `context` is the struct client_set. VIEW_HW_COUNTERS are the
- * counters above without the counters of --fault, and then the aliases of counter_aliases.h. VIEW_COUNTERS are the counters of a port (IBTA
- * 1.4, 16.1.3.5), without the ones that the device does not count.
+ * counters above without the counters of --fault, and then the aliases of counter_aliases.h.
+ * VIEW_COUNTERS are the counters of a port (IBTA 1.4, 16.1.3.5), without the ones that the device
+ * does not count.
  */
 bool control_counters_view(const void *context, enum view_counter_folder folder, uint32_t index,
 			   struct view_counter *counter);

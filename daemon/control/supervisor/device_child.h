@@ -86,8 +86,8 @@ struct device_common {
 /* What is still to be sent, and was sent. Nothing is queued but the latest state. */
 struct device_outbox {
 	struct rnic_gid known[RNIC_GIDS_MAX]; /* GIDs that were sent */
-	uint32_t stale; /* of `known`, by index: emptied before they are sent again */
-	uint64_t sequence;		      /* of the latest FACTS that was sent; 0: none */
+	uint32_t stale;		  /* of `known`, by index: emptied before they are sent again */
+	uint64_t sequence;	  /* of the latest FACTS that was sent; 0: none */
 	uint64_t behind_since_ns; /* since then a FACTS is not applied; UINT64_MAX: all are */
 	uint64_t removal_ns; /* since then it may have sockets of a GID that is gone; UINT64_MAX */
 	uint64_t removal_sequence; /* the FACTS after which it has none */

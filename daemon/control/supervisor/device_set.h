@@ -24,8 +24,8 @@ struct device_set_config {
 	const struct device_set_host *host;
 	const struct device_facts *facts;
 	struct rnic_process_start start; /* for all processes; the set fills in lane, uid, memory */
-	const char *program;	  /* what `launch` takes */
-	const char *program_path; /* for messages */
+	const char *program;		 /* what `launch` takes */
+	const char *program_path;	 /* for messages */
 	device_launcher *launch;
 	int capture_fd;	      /* -1: none; stays the caller's */
 	uid_t owner;	      /* of the daemon */

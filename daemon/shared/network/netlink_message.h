@@ -27,19 +27,19 @@ enum netlink_fact_kind {
 
 struct netlink_fact {
 	enum netlink_fact_kind kind;
-	uint32_t netdev_index; /* ROUTE: that the packets leave by */
-	int error;	       /* DUMP_FAILED: negative errno; 0: unknown */
-	bool is_running;       /* LINK: up, and with a carrier */
-	bool has_neighbours;   /* LINK: the kernel asks there for link addresses */
-	uint32_t mtu_bytes;    /* LINK; 0: unknown */
+	uint32_t netdev_index;	  /* ROUTE: that the packets leave by */
+	int error;		  /* DUMP_FAILED: negative errno; 0: unknown */
+	bool is_running;	  /* LINK: up, and with a carrier */
+	bool has_neighbours;	  /* LINK: the kernel asks there for link addresses */
+	uint32_t mtu_bytes;	  /* LINK; 0: unknown */
 	char netdev[IF_NAMESIZE]; /* LINK: the interface's name */
-	bool has_mac_id;       /* LINK: the kernel makes its link-local address of `mac` */
-	uint8_t mac[6];	       /* LINK with has_mac_id */
-	struct rnic_gid gid;   /* ADDRESS, ADDRESS_GONE, NEIGHBOUR; ROUTE: router, zero: none */
-	bool is_duplicate;     /* ADDRESS: another host has it too */
-	bool is_silent;	       /* NEIGHBOUR: it has not answered requests for its link address */
-	bool is_known;	       /* NEIGHBOUR: the kernel has its link address */
-	bool is_to_host;       /* ROUTE: to another host, not to this one or to several */
+	bool has_mac_id;	  /* LINK: the kernel makes its link-local address of `mac` */
+	uint8_t mac[6];		  /* LINK with has_mac_id */
+	struct rnic_gid gid;	  /* ADDRESS, ADDRESS_GONE, NEIGHBOUR; ROUTE: router, zero: none */
+	bool is_duplicate;	  /* ADDRESS: another host has it too */
+	bool is_silent;		  /* NEIGHBOUR: it has not answered requests for its link address */
+	bool is_known;		  /* NEIGHBOUR: the kernel has its link address */
+	bool is_to_host;	  /* ROUTE: to another host, not to this one or to several */
 };
 
 struct nlmsghdr;

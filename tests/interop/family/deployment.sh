@@ -171,15 +171,19 @@ daemon_end
 rm -rf "$squatted"
 
 echo "# an upgrade"
+never() {
+	! wait_for "$@"
+}
 daemon_begin "$WORK/upgrade.sock"
 exec_as 0 "$BIN/rnic-run" --no-daemon --socket "$socket" ibv_asyncwatch >"$WORK/watch.out" 2>&1 &
 program=$!
 own $program
 check "a program runs" wait_for 20 grep -qF "async event" "$WORK/watch.out"
 signal_process USR1 "$daemon"
-check "the daemon says what comes" wait_for 5 grep -q "ending as soon as no program" "$WORK/daemon.log"
-sleep 2 # twice the time after which an idle one ends
-check "it goes on for the program" is_running "$daemon"
+check "the daemon says what comes" \
+	wait_for 5 grep -q "ending as soon as no program" "$WORK/daemon.log"
+# Twice the time after which an idle one ends.
+check "it goes on for the program" never 2 has_ended "$daemon"
 check "and serves new ones, of any user" serves $user_b
 end_process $program
 wait $program 2>/dev/null

@@ -173,12 +173,18 @@ pair) check "two devices of one program" two_devices ;;
 esac
 
 echo "# what is refused"
-for words in "link add new0 type rxe netdev lo" "dev set rnic0 name other" "system show"; do
+for words in "link add new0 type rxe netdev lo" "dev set rnic0 name other" \
+	"system set netns exclusive"; do
 	# shellcheck disable=SC2086 # words
 	check "rdma $words" fails rnic 0 rdma $words
 	# shellcheck disable=SC2086
 	check "with a reason" grep -q "rnic-run.*: see rnic" <(rnic 0 rdma $words 2>&1)
 done
+
+echo "# what is true of all devices"
+rnic 0 rdma system >"$WORK/system" 2>&1
+check "rdma system" grep -qE '^netns shared .*copy-on-fork on *$' "$WORK/system"
+
 RNIC_DISABLE=1 rnic 0 rdma dev >"$WORK/disabled" 2>&1
 check "RNIC_DISABLE=1 shows no device" fails grep -q rnic0 "$WORK/disabled"
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid $stranger --regid $stranger --clear-groups \
@@ -193,4 +199,19 @@ signal_process CONT "${pids[@]}"
 for process in "${processes[@]}"; do
 	case " ${side_pid[*]} " in *" $process "*) ;; *) end_process "$process" ;; esac
 done
+echo "# news"
+exec_program 0 "$here/rdma_news.py" 3 >"$WORK/news" 2>&1 &
+news=$!
+own $news
+check "a program waits for news" wait_for 20 grep -qx ready "$WORK/news"
+netdev=$(query 0 device "rows['netdev']")
+end_process "${side_pid[0]}"
+wait "${side_pid[0]}"
+check "the device goes" wait_for 5 grep -qx $'\\[UNREGISTER]\tdev 0 rnic0' "$WORK/news"
+daemon_restart 0
+check "the device comes" wait_for 5 grep -qx $'\\[REGISTER]\tdev 0 rnic0' "$WORK/news"
+check "and has its interface" wait_for 5 grep -qx \
+	$'\\[NETDEV_ATTACH]\tdev 0 rnic0 port 1 netdev '"[0-9]* $netdev" "$WORK/news"
+wait $news
+check "that is all" test $? = 0
 topology_finish

@@ -2,6 +2,7 @@
 #include "lib/dropin/view/netlink/netlink_socket.h"
 
 #include "lib/client/native/disable.h"
+#include "lib/dropin/view/netlink/netlink_monitor.h"
 #include "lib/dropin/view/netlink/netlink_source.h"
 #include "lib/dropin/view/netlink/nldev_answer.h"
 
@@ -42,6 +43,7 @@ struct netlink_note {
 enum netlink_option {
 	NETLINK_WANTS_SHORT_ERRORS = 1 << 0,
 	NETLINK_WANTS_REASONS = 1 << 1,
+	NETLINK_HAS_NEWS = 1 << 2,
 };
 
 /* Whether this process may have such a socket; a child of fork() has those of its parent. */
@@ -178,6 +180,27 @@ static int netlink_bit_of(int name)
 	}
 }
 
+static int netlink_fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* Joins groups by their bits. There is news of devices in one group, and none in others. */
+static int netlink_join(int fd, uint32_t groups)
+{
+	int error;
+
+	if (groups != NETLINK_MONITOR_MASK)
+		return netlink_fail(EOPNOTSUPP);
+	if ((netlink_options(fd) & NETLINK_HAS_NEWS) != 0)
+		return 0;
+	error = netlink_monitor_begin(fd);
+	if (error < 0)
+		return netlink_fail(-error);
+	return netlink_set_options(fd, netlink_options(fd) | NETLINK_HAS_NEWS);
+}
+
 int netlink_socket_set_option(int fd, int name, const void *value, socklen_t bytes)
 {
 	const int bit = netlink_bit_of(name);
@@ -185,8 +208,10 @@ int netlink_socket_set_option(int fd, int name, const void *value, socklen_t byt
 	int wanted = 0;
 
 	if (name == NETLINK_ADD_MEMBERSHIP) {
-		errno = EOPNOTSUPP;
-		return -1;
+		if (bytes < sizeof(wanted) || value == NULL)
+			return netlink_fail(EINVAL);
+		memcpy(&wanted, value, sizeof(wanted));
+		return netlink_join(fd, wanted > 0 && wanted <= 32 ? 1U << (wanted - 1) : 0);
 	}
 	if (bit == 0)
 		return 0;
@@ -226,7 +251,8 @@ static int netlink_replace(int fd, uint32_t port)
 	made = netlink_make_with(type | SOCK_CLOEXEC, port);
 	if (made < 0)
 		return -1;
-	netlink_set_options(made, netlink_options(fd));
+	/* The news goes to the socket of before, and ends with it. */
+	netlink_set_options(made, netlink_options(fd) & ~NETLINK_HAS_NEWS);
 	result = dup3(made, fd, (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
 	close(made);
 	return result < 0 ? -1 : 0;
@@ -246,14 +272,10 @@ int netlink_socket_bind(int fd, const struct sockaddr *address, socklen_t bytes)
 		errno = EINVAL;
 		return -1;
 	}
-	/* Groups are for news of devices, and the daemon tells none. */
-	if (wanted.nl_groups != 0) {
-		errno = EOPNOTSUPP;
+	if (wanted.nl_pid != 0 && netlink_find_port(fd, &port) && port != wanted.nl_pid &&
+	    netlink_replace(fd, wanted.nl_pid) != 0)
 		return -1;
-	}
-	if (wanted.nl_pid == 0 || !netlink_find_port(fd, &port) || port == wanted.nl_pid)
-		return 0;
-	return netlink_replace(fd, wanted.nl_pid);
+	return wanted.nl_groups == 0 ? 0 : netlink_join(fd, wanted.nl_groups);
 }
 
 static void netlink_copy_name(const struct sockaddr_nl *name, void *address, socklen_t *bytes)

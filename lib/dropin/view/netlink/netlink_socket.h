@@ -39,8 +39,8 @@ int netlink_socket_name(int fd, bool is_peer, struct sockaddr *address, socklen_
 
 /*
  * As setsockopt() and getsockopt() with SOL_NETLINK: NETLINK_CAP_ACK and NETLINK_EXT_ACK say what
- * the program wants of errors. Groups are refused, since there is no news of devices, and other
- * options change nothing. -1 and errno.
+ * the program wants of errors, NETLINK_ADD_MEMBERSHIP joins the group of news (netlink_monitor.h).
+ * Other groups are refused, and other options change nothing. -1 and errno.
  */
 int netlink_socket_set_option(int fd, int name, const void *value, socklen_t bytes);
 int netlink_socket_get_option(int fd, int name, int *value);

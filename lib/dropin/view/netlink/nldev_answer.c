@@ -370,11 +370,19 @@ static bool answer_is_facts(uint16_t command)
 	       command == RDMA_NLDEV_CMD_RES_GET;
 }
 
-/* Whether the daemon has something of the kind that the command asks for. */
+/* Whether there is something of the kind that the command asks for. */
 static bool answer_is_known(uint16_t command)
 {
 	return answer_is_facts(command) || nldev_objects_of(command) != NULL ||
-	       command == RDMA_NLDEV_CMD_STAT_GET;
+	       command == RDMA_NLDEV_CMD_STAT_GET || command == RDMA_NLDEV_CMD_SYS_GET;
+}
+
+/* What is true of all devices, and of none in particular. */
+static int answer_system(struct answer *answer)
+{
+	answer_begin(answer, answer->request->head.nlmsg_type, 0);
+	nldev_fill_system(&answer->writer);
+	return answer_send(answer);
 }
 
 /* The request's device, which it names by the index. */
@@ -395,6 +403,8 @@ static int answer_check(struct answer *answer)
 	const bool is_of_port = request->command == RDMA_NLDEV_CMD_PORT_GET ||
 				request->command == RDMA_NLDEV_CMD_STAT_GET;
 
+	if (request->command == RDMA_NLDEV_CMD_SYS_GET)
+		return request->is_dump ? -EINVAL : 0;
 	if (request->has_port && request->port != NLDEV_PORT_INDEX)
 		return -EINVAL;
 	if (request->has_device && !answer_find_device(answer))
@@ -435,6 +445,8 @@ static int64_t answer_request(struct answer *answer)
 	const struct nldev_objects *objects = nldev_objects_of(request->command);
 	int error;
 
+	if (request->command == RDMA_NLDEV_CMD_SYS_GET)
+		return answer_system(answer);
 	if (objects != NULL)
 		return request->is_dump ? answer_page(answer, objects, 0)
 					: answer_object(answer, objects);

@@ -20,6 +20,14 @@ enum {
 	NLDEV_SRQ_XRC = 1,  /* enum ib_srq_type */
 };
 
+/* Of Linux 6.7 to 6.13: headers of before lack them. */
+enum {
+	NLDEV_CMD_MONITOR = 28,
+	NLDEV_SYS_PRIVILEGED_QKEY = 96,
+	NLDEV_EVENT_TYPE = 102,
+	NLDEV_SYS_MONITOR = 103,
+};
+
 /* enum rdma_cm_state of the kernel. */
 enum nldev_cm_state {
 	NLDEV_CM_IDLE = 0,
@@ -67,6 +75,34 @@ void nldev_fill_port(struct nldev_writer *writer, const struct rnic_show_device 
 	nldev_put_u32(writer, RDMA_NLDEV_ATTR_NDEV_INDEX, row->device.netdev_index);
 	nldev_put_text(writer, RDMA_NLDEV_ATTR_NDEV_NAME, row->device.netdev,
 		       sizeof(row->device.netdev));
+}
+
+/* A program sees its devices from each network namespace, and all its memory after fork(). */
+void nldev_fill_system(struct nldev_writer *writer)
+{
+	static const bool is_shared = true, may_fork = true, has_monitor = true, is_strict = false;
+
+	nldev_put_u8(writer, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, is_shared);
+	nldev_put_u8(writer, NLDEV_SYS_PRIVILEGED_QKEY, is_strict);
+	nldev_put_u8(writer, NLDEV_SYS_MONITOR, has_monitor);
+	nldev_put_u8(writer, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, may_fork);
+}
+
+void nldev_fill_event(struct nldev_writer *writer, enum nldev_event event,
+		      const struct rnic_listed_device *device)
+{
+	const struct rnic_device_attributes *attributes = &device->attributes;
+
+	nldev_begin(writer, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, NLDEV_CMD_MONITOR), 0, 0, 0);
+	nldev_fill_name(writer, device);
+	if (event == NLDEV_NETDEV_ATTACH || event == NLDEV_NETDEV_DETACH) {
+		nldev_put_u32(writer, RDMA_NLDEV_ATTR_PORT_INDEX, NLDEV_PORT_INDEX);
+		nldev_put_u32(writer, RDMA_NLDEV_ATTR_NDEV_INDEX, attributes->netdev_index);
+		nldev_put_text(writer, RDMA_NLDEV_ATTR_NDEV_NAME, attributes->netdev,
+			       sizeof(attributes->netdev));
+	}
+	nldev_put_u8(writer, NLDEV_EVENT_TYPE, (uint8_t)event);
+	nldev_end(writer);
 }
 
 void nldev_fill_summary(struct nldev_writer *writer, const char *name, uint64_t count)

@@ -37,6 +37,21 @@ struct nldev_objects {
 	void (*fill)(struct nldev_writer *writer, const union nldev_row *row);
 };
 
+/* What `rdma system` shows: what is true of all devices of rnic-run. */
+void nldev_fill_system(struct nldev_writer *writer);
+
+/* enum rdma_nl_event_type of the kernel, which older headers lack. */
+enum nldev_event {
+	NLDEV_REGISTER = 0,
+	NLDEV_UNREGISTER = 1,
+	NLDEV_NETDEV_ATTACH = 2,
+	NLDEV_NETDEV_DETACH = 3,
+};
+
+/* Writes a whole message of `rdma monitor`, about the device or its network interface. */
+void nldev_fill_event(struct nldev_writer *writer, enum nldev_event event,
+		      const struct rnic_listed_device *device);
+
 /* NULL: the command lists no objects that the daemon shows. */
 const struct nldev_objects *nldev_objects_of(uint16_t command);
 

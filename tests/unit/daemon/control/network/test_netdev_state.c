@@ -6,6 +6,8 @@
 #include "tests/unit/lib/nic/port/port_fixture.h"
 #include "tests/unit/unit_test.h"
 
+#include <stdio.h>
+
 static struct netlink_fact link_fact(uint32_t netdev_index, bool is_running, uint32_t mtu_bytes)
 {
 	return (struct netlink_fact){.kind = NETLINK_LINK,
@@ -176,6 +178,11 @@ static void test_gone(void **unused)
 	assert_false(apply(&state, link_fact(7, true, 1500)));
 }
 
+static void name(struct netlink_fact *link, const char *netdev)
+{
+	snprintf(link->netdev, sizeof(link->netdev), "%s", netdev);
+}
+
 /* As the kernel gives an interface that was made anew another index, and udev its name later. */
 static void test_return(void **unused)
 {
@@ -189,10 +196,10 @@ static void test_return(void **unused)
 	apply(&state, address);
 	apply(&state, gone);
 	address.netdev_index = 9;
-	strcpy(link.netdev, "veth5");
+	name(&link, "veth5");
 	assert_false(apply(&state, link) || apply(&state, address));
 	assert_true(state.is_gone);
-	strcpy(link.netdev, "if7");
+	name(&link, "if7");
 	assert_true(apply(&state, link));
 	assert_false(state.is_gone || state.is_running);
 	assert_int_equal(state.mtu_bytes, 9000);
@@ -202,10 +209,10 @@ static void test_return(void **unused)
 	assert_true(state.is_running && has(&state, 0, "192.0.2.1"));
 
 	/* While the interface is there, its index counts, not its name. */
-	strcpy(link.netdev, "other");
+	name(&link, "other");
 	assert_false(apply(&state, link));
 	link.netdev_index = 10;
-	strcpy(link.netdev, "if7");
+	name(&link, "if7");
 	link.is_running = false;
 	assert_false(apply(&state, link));
 	assert_true(state.is_running);

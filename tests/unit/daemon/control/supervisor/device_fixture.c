@@ -206,7 +206,8 @@ struct rnic_gid fixture_gid_of(uint8_t number)
 
 int device_fixture_open(void **state)
 {
-	struct device_set_config config = {.program_path = "/rnicd-device", .launch = fixture_launch};
+	struct device_set_config config = {.program_path = "/rnicd-device",
+					   .launch = fixture_launch};
 	struct rnic_gid gid = fixture_gid_of(1);
 
 	fixture = calloc(1, sizeof(*fixture));

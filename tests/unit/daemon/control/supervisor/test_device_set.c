@@ -111,13 +111,9 @@ static void test_a_program_that_is_missing(void **state)
 	assert_int_equal(fixture->lanes_given_back, 1);
 	assert_int_equal(fixture->set.common.memory.process_count, 0);
 	assert_int_equal(fixture_open_fds(), before);
-
 	fixture->launch_error = -EACCES;
 	assert_int_equal(device_set_acquire(&fixture->set, FIXTURE_UID, &process, reason), -EACCES);
-	assert_string_equal(
-		reason, "cannot start a device process, /rnicd-device: Permission denied; let the "
-			"daemon's user execute the file (chmod a+rx), or start the daemon as the "
-			"file's owner");
+	assert_non_null(strstr(reason, "/rnicd-device: Permission denied; let the daemon's user"));
 }
 
 static void test_death(void **state)

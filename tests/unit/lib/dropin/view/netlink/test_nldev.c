@@ -467,7 +467,7 @@ static void test_refusals(void **state)
 	} rows[] = {
 		{RDMA_NLDEV_CMD_SET, 0, true, 0, -EOPNOTSUPP, true},
 		{RDMA_NLDEV_CMD_NEWLINK, 0, false, 0, -EOPNOTSUPP, true},
-		{RDMA_NLDEV_CMD_SYS_GET, 0, false, 0, -EOPNOTSUPP, true},
+		{RDMA_NLDEV_CMD_SYS_GET, NLM_F_DUMP, false, 0, -EINVAL, false},
 		{RDMA_NLDEV_CMD_RES_CTX_GET, NLM_F_DUMP, true, 0, -EOPNOTSUPP, true},
 		{0x3ff, 0, false, 0, -EOPNOTSUPP, true},
 		{RDMA_NLDEV_CMD_GET, 0, false, 0, -EINVAL, false},
