@@ -80,8 +80,7 @@ static void monitor_tell_come(const struct monitor *monitor)
 
 		if (known == NULL)
 			monitor_tell(monitor, NLDEV_REGISTER, now);
-		if (known == NULL ||
-		    known->attributes.netdev_index != now->attributes.netdev_index)
+		if (known == NULL || known->attributes.netdev_index != now->attributes.netdev_index)
 			monitor_tell(monitor, NLDEV_NETDEV_ATTACH, now);
 	}
 }
