@@ -66,6 +66,7 @@ leaves 'apt-get install ../rnicd_*.deb ../rnic-tools_*.deb ../rnic-verbs_*.deb .
 leaves 'systemctl enable --now rnicd@eth0' 'tests/debian/try_units.sh types its like'
 leaves 'systemctl enable --now rnicd@eth0.socket' 'tests/debian/try_units.sh types its like'
 leaves 'systemctl restart rnicd@eth0' 'it needs systemd'
+leaves 'systemctl reload rnicd@eth0' 'it needs systemd: try_units.sh'
 leaves 'systemctl --user start rnicd' 'it needs systemd'
 starts 'rnicd --address 127.0.0.2' rnic
 types 'rnicctl show troubles'

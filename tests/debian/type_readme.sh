@@ -102,6 +102,7 @@ installs iproute2
 types 'rnic-run rdma link show'
 says '^link rnic0/1 state ACTIVE '
 types 'rnic-run rdma resource show qp'
+leaves 'rnic-run rdma monitor' 'it waits for changes; interop_rdma_tool_* has them'
 starts 'rnic-run ib_write_bw' tcp 18515
 types 'rnicctl show'
 says 'ib_write_bw'
