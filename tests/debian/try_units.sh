@@ -119,7 +119,7 @@ is_anew() {
 		systemctl is-active rnicd@lo.service
 }
 has_program() {
-	rnicctl show --socket /run/rnicd/lo.sock qps | grep -q ib_write_bw
+	rnicctl show --socket /run/rnicd/lo.sock clients | grep -q ib_write_bw
 }
 polls_to() {
 	local tries=0
@@ -140,8 +140,8 @@ keeps_its_daemon() {
 on_device ib_write_bw -F >/tmp/server 2>&1 & # waits for a client
 server=$!
 check "a program waits on it" polls_to has_program
-check "an upgrade" /var/lib/dpkg/info/rnicd.postinst configure 0.1.0
-check "says what happens" grep -q 'begins anew when the last one has ended' /tmp/output
+check "an upgrade" bash -c '/var/lib/dpkg/info/rnicd.postinst configure 0.1.0 >/tmp/upgrade'
+check "says what happens" grep -q 'begins anew when the last one has ended' /tmp/upgrade
 check "a program keeps its daemon" keeps_its_daemon
 check "and its device" on_device ib_write_bw -F 127.0.0.1
 check "the program ends well" wait $server
