@@ -38,7 +38,7 @@
 #define READER_STACK_BYTES ((size_t)256 << 10)
 #define READER_EVENTS	   16  /* descriptors a look */
 #define TURN_CHANGES	   256 /* announcements of one address space a look */
-#define SETTLE_LOOKS	   100
+#define CATCH_UP_LOOKS	   100
 
 /*
  * To end a registration, the kernel goes through the pages: some 8 us for 1 MiB of small ones.
@@ -196,9 +196,9 @@ static bool has_change_under_way(const struct memory_watch *watch)
  * Takes all that concerns mappings which are no more: an announcement that comes late would end
  * the regions of new mappings at the same place.
  */
-static void settle(struct memory_watch *watch)
+static void catch_up(struct memory_watch *watch)
 {
-	for (uint32_t i = 0; i < SETTLE_LOOKS; i++) {
+	for (uint32_t i = 0; i < CATCH_UP_LOOKS; i++) {
 		if (!has_change_under_way(watch))
 			return;
 		take_changes(watch);
@@ -291,7 +291,7 @@ static int watch_range(struct memory_watch *watch, struct watched_range *range)
 	pthread_mutex_unlock(&watch->lock);
 	if (error != 0)
 		return error;
-	settle(watch);
+	catch_up(watch);
 	pthread_mutex_lock(&watch->lock);
 	error = watched_pieces_add(&watch->pieces, range);
 	if (error != 0)
@@ -546,7 +546,7 @@ static bool is_userfaultfd(int fd)
 /*
  * Agrees with the kernel on what it announces. A userfaultfd that somebody has used before refuses.
  */
-static int agree(int fd)
+static int agree_with_kernel(int fd)
 {
 	const uint64_t needed = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
 				UFFD_FEATURE_PAGEFAULT_FLAG_WP;
@@ -591,7 +591,7 @@ int memory_gate_open(struct memory_gate *gate, int fd)
 
 	if (!is_userfaultfd(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0)
 		return -EINVAL;
-	error = agree(fd);
+	error = agree_with_kernel(fd);
 	if (error != 0)
 		return error;
 	watch = calloc(1, sizeof(*watch));

@@ -111,60 +111,61 @@ static void refresh(struct watched_piece *piece)
 }
 
 /* Joins two trees, of which all of `low` comes before all of `high`. */
-static struct watched_piece *join(struct watched_piece *low, struct watched_piece *high)
+static struct watched_piece *tree_join(struct watched_piece *low, struct watched_piece *high)
 {
 	if (low == NULL || high == NULL)
 		return low != NULL ? low : high;
 	if (low->priority > high->priority) {
-		low->right = join(low->right, high);
+		low->right = tree_join(low->right, high);
 		refresh(low);
 		return low;
 	}
-	high->left = join(low, high->left);
+	high->left = tree_join(low, high->left);
 	refresh(high);
 	return high;
 }
 
 /* Cuts a tree into what comes before `place`, and the rest. */
-static void split(struct watched_piece *tree, const struct watched_piece *place,
-		  struct watched_piece **low, struct watched_piece **high)
+static void tree_split(struct watched_piece *tree, const struct watched_piece *place,
+		       struct watched_piece **low, struct watched_piece **high)
 {
 	if (tree == NULL) {
 		*low = *high = NULL;
 	} else if (comes_before(tree, place)) {
-		split(tree->right, place, &tree->right, high);
+		tree_split(tree->right, place, &tree->right, high);
 		*low = tree;
 		refresh(tree);
 	} else {
-		split(tree->left, place, low, &tree->left);
+		tree_split(tree->left, place, low, &tree->left);
 		*high = tree;
 		refresh(tree);
 	}
 }
 
-static struct watched_piece *insert(struct watched_piece *tree, struct watched_piece *piece)
+static struct watched_piece *tree_insert(struct watched_piece *tree, struct watched_piece *piece)
 {
 	if (tree == NULL || piece->priority > tree->priority) {
-		split(tree, piece, &piece->left, &piece->right);
+		tree_split(tree, piece, &piece->left, &piece->right);
 		refresh(piece);
 		return piece;
 	}
 	if (comes_before(piece, tree))
-		tree->left = insert(tree->left, piece);
+		tree->left = tree_insert(tree->left, piece);
 	else
-		tree->right = insert(tree->right, piece);
+		tree->right = tree_insert(tree->right, piece);
 	refresh(tree);
 	return tree;
 }
 
-static struct watched_piece *take_out(struct watched_piece *tree, const struct watched_piece *piece)
+static struct watched_piece *tree_remove(struct watched_piece *tree,
+					 const struct watched_piece *piece)
 {
 	if (tree == piece)
-		return join(tree->left, tree->right);
+		return tree_join(tree->left, tree->right);
 	if (comes_before(piece, tree))
-		tree->left = take_out(tree->left, piece);
+		tree->left = tree_remove(tree->left, piece);
 	else
-		tree->right = take_out(tree->right, piece);
+		tree->right = tree_remove(tree->right, piece);
 	refresh(tree);
 	return tree;
 }
@@ -237,7 +238,7 @@ bool watched_pieces_gap(const struct watched_pieces *pieces, uint64_t start, uin
 
 /* --- runs of pages ---------------------------------------------------------------------------- */
 
-static bool is_covered(const struct watched_pieces *pieces, uint64_t page)
+static bool has_piece_at(const struct watched_pieces *pieces, uint64_t page)
 {
 	return last_end_before(pieces->root, page) > page;
 }
@@ -249,7 +250,7 @@ static int32_t runs_of_gaps(const struct watched_pieces *pieces, uint64_t start,
 	int32_t runs = 0;
 
 	while (watched_pieces_gap(pieces, start, end, &gap_start, &gap_end)) {
-		runs += 1 - is_covered(pieces, gap_start - 1) - is_covered(pieces, gap_end);
+		runs += 1 - has_piece_at(pieces, gap_start - 1) - has_piece_at(pieces, gap_end);
 		start = gap_end;
 	}
 	return runs;
@@ -276,12 +277,12 @@ static void piece_insert(struct watched_pieces *pieces, struct watched_piece *pi
 {
 	piece->left = piece->right = NULL;
 	pieces->run_count += (uint32_t)runs_of_gaps(pieces, piece->start, piece->end);
-	pieces->root = insert(pieces->root, piece);
+	pieces->root = tree_insert(pieces->root, piece);
 }
 
 static void piece_take_out(struct watched_pieces *pieces, struct watched_piece *piece)
 {
-	pieces->root = take_out(pieces->root, piece);
+	pieces->root = tree_remove(pieces->root, piece);
 	pieces->run_count -= (uint32_t)runs_of_gaps(pieces, piece->start, piece->end);
 }
 

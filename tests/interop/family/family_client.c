@@ -8,6 +8,8 @@
  *
  *   work   one WRITE to itself; answers "worked", or "failed" and why
  *   ask    registers a region, which the device has to answer; "asked", or "failed" and why
+ *   keep   registers pages of its own; "kept"
+ *   unmap  unmaps these pages, which are registered still; "unmapped"
  *   exec   replaces itself by a program that sleeps
  *   fork   leaves a child that sleeps, and ends at once
  *   exit   ends at once and frees nothing
@@ -27,6 +29,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,6 +83,25 @@ static void work(struct bench *bench)
 		printf("worked\n");
 }
 
+static uint8_t *kept; /* registered */
+
+static void keep(struct bench *bench)
+{
+	kept = mmap(NULL, BENCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (kept == MAP_FAILED || ibv_reg_mr(bench->pd, kept, BENCH_BYTES, 0) == NULL)
+		say_failure("region", strerror(errno));
+	else
+		printf("kept\n");
+}
+
+static void unmap(void)
+{
+	if (munmap(kept, BENCH_BYTES) != 0)
+		say_failure("munmap", strerror(errno));
+	else
+		printf("unmapped\n");
+}
+
 static void ask(struct bench *bench)
 {
 	struct ibv_mr *mr = ibv_reg_mr(bench->pd, bench->bytes, BENCH_BYTES, 0);
@@ -108,6 +130,10 @@ static void obey(struct bench *bench, const char *word)
 		work(bench);
 	} else if (strcmp(word, "ask\n") == 0) {
 		ask(bench);
+	} else if (strcmp(word, "keep\n") == 0) {
+		keep(bench);
+	} else if (strcmp(word, "unmap\n") == 0) {
+		unmap();
 	} else if (strcmp(word, "exec\n") == 0) {
 		execlp("sleep", "sleep", "600", (char *)NULL);
 	} else if (strcmp(word, "fork\n") == 0) {

@@ -85,6 +85,36 @@ device_stopped() {
 	program_end a
 }
 
+# stand_still PID: all threads of the process are stopped. The first one tells the others.
+stand_still() {
+	! grep -h ^State: /proc/"$1"/task/*/status | grep -qv stopped
+}
+
+# An unmap of registered memory waits for the device process. The end of that process frees it.
+device_stopped_at_an_unmap() {
+	local end
+	for end in CONT KILL; do
+		program_start a $user_a
+		program_tell a keep
+		check "unmap: memory is registered" wait_for 5 program_said_more a "^kept" 0
+		if holds 0 mrs "any('userfaultfd is refused' in r['watch'] for r in rows)"; then
+			skip_part "the kernel refuses userfaultfd"
+			program_end a
+			return
+		fi
+		check "unmap: it is watched" \
+			holds 0 mrs "any(r['watch'] == 'watched' for r in rows)"
+		check "unmap: the device process is stopped" device_signal STOP 0 $user_a
+		wait_for 5 stand_still "$(device_of 0 $user_a)"
+		program_tell a unmap
+		check "unmap: others go on meanwhile" works_until $((SECONDS + 1)) b
+		check "unmap: the program waits" test "$(program_said a "^unmapped")" -eq 0
+		check "unmap: the device process gets SIG$end" device_signal $end 0 $user_a
+		check "unmap: the program goes on" wait_for 5 program_said_more a "^unmapped" 0
+		program_end a
+	done
+}
+
 # A device process without clients ends, and nobody is told.
 device_idle() {
 	local device
@@ -553,10 +583,11 @@ starts_and_ends() {
 	check "nor any mapping" mappings_are_as_before "$mappings"
 }
 
-scenarios=(device_is_confined device_killed device_stopped device_idle device_without_descriptors
-	device_without_memory device_out_of_memory clients_end client_stopped peers_of_stopped
-	one_connection_breaks clients_without control_stopped control_without_descriptors
-	control_without_memory control_ends control_killed starts_and_ends)
+scenarios=(device_is_confined device_killed device_stopped device_stopped_at_an_unmap
+	device_idle device_without_descriptors device_without_memory device_out_of_memory
+	clients_end client_stopped peers_of_stopped one_connection_breaks clients_without
+	control_stopped control_without_descriptors control_without_memory control_ends
+	control_killed starts_and_ends)
 [ $# -eq 0 ] || scenarios=("$@")
 
 program_start b $user_b

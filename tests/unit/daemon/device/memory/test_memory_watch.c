@@ -3,12 +3,15 @@
 #include "daemon/device/memory/memory_watch.h"
 
 #include "lib/wait/clock.h"
+#include "tests/unit/thread_state.h"
 #include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -157,29 +160,56 @@ static void test_an_endless_copy_does_not_stop_the_program(void **state)
 	memory_watch_remove(&gate, &range);
 }
 
-static void *unmap_in_thread(void *pages)
+struct unmapper {
+	uint8_t *pages;
+	atomic_int tid;
+	atomic_bool is_done; /* a copy that lasts too long is not waited for */
+	atomic_bool may_end;
+};
+
+static void *unmap_in_thread(void *context)
 {
-	munmap(pages, PAGES * page);
+	struct unmapper *unmapper = context;
+
+	unmapper->tid = (int)syscall(SYS_gettid);
+	munmap(unmapper->pages, PAGES * page);
+	unmapper->is_done = true;
+	while (!unmapper->may_end)
+		sched_yield();
 	return NULL;
+}
+
+/* Waits until the thread waits in the kernel for nothing but a fatal signal. */
+static void await_unmap(const struct unmapper *unmapper)
+{
+	char state = 0;
+
+	while (unmapper->tid == 0)
+		sched_yield();
+	while (state != 'D' && !unmapper->is_done) {
+		FILE *file = thread_open(unmapper->tid, "stat");
+
+		assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+		fclose(file);
+	}
 }
 
 /* A copy that is shorter is over before the unmap returns, and the next one waits. */
 static void test_an_unmap_waits_for_the_copy_under_way(void **state)
 {
-	const struct timespec pause = {.tv_nsec = 1000000};
-
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		uint8_t *pages = map_pages(PAGES);
 		struct watched_range range = range_at(pages, PAGES * page);
+		struct unmapper unmapper = {.pages = pages};
 		pthread_t thread;
 
 		assert_int_equal(memory_watch_add(&gate, &range), RNIC_WATCH_ON);
 		assert_true(memory_gate_enter(&gate));
-		assert_int_equal(pthread_create(&thread, NULL, unmap_in_thread, pages), 0);
-		nanosleep(&pause, NULL);
-		assert_false(range.is_torn);
+		assert_int_equal(pthread_create(&thread, NULL, unmap_in_thread, &unmapper), 0);
+		await_unmap(&unmapper);
 		memory_gate_leave(&gate);
+		unmapper.may_end = true;
 		pthread_join(thread, NULL);
 		assert_false(memory_gate_enter(&gate));
 		memory_gate_leave(&gate);

@@ -30,7 +30,10 @@ struct model {
 
 static uint64_t bounded(uint64_t bound)
 {
-	return (uint64_t)random() % bound;
+	static uint64_t state = SEED;
+
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (state >> 33) % bound;
 }
 
 static uint64_t address_of(uint64_t page)
@@ -163,7 +166,6 @@ static void test_random_changes(void **state)
 
 	(void)state;
 	assert_non_null(model);
-	srandom(SEED);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		change_anything(model);
 		if (round % 16 == 0)

@@ -12,6 +12,7 @@
 #include "tests/unit/unit_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -216,6 +217,42 @@ static void test_memory_is_looked_at(void **state)
 	ask(*state, RNIC_CTL_OPEN_DEVICE, &unknown, sizeof(unknown), -1);
 	assert_int_equal(answer(*state), -EINVAL);
 	open_device(*state);
+}
+
+/*
+ * A watch that is not defined, or without what it needs, is refused. The descriptor of a client
+ * that is known by no PID descriptor is not used at all: anything may come.
+ */
+static void test_a_watch_is_looked_at(void **state)
+{
+	static const struct rnic_ctl_open_device with_memory = {.flags = RNIC_OPEN_MEMORY_FD};
+	static const struct {
+		struct rnic_ctl_watch_memory request;
+		int fd;
+		int status;
+	} rows[] = {
+		{{.watch = RNIC_WATCH_ON}, -1, -EINVAL},
+		{{.watch = RNIC_WATCH_OFF, .has_descriptor = 1}, STDERR_FILENO, -EINVAL},
+		{{.watch = RNIC_WATCH_ON, .has_descriptor = 2}, STDERR_FILENO, -EINVAL},
+		{{.watch = RNIC_WATCH_NEEDLESS}, -1, -EINVAL},
+		{{.watch = RNIC_WATCH_HELD}, -1, -EINVAL},
+		{{.watch = UINT32_MAX}, -1, -EINVAL},
+		{{.watch = RNIC_WATCH_OFF}, -1, 0},
+		{{.watch = RNIC_WATCH_REFUSED}, -1, 0},
+		{{.watch = RNIC_WATCH_ON, .has_descriptor = 1}, STDERR_FILENO, 0},
+	};
+	const int memory_fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	struct fixture *f = *state;
+
+	ask(f, RNIC_CTL_OPEN_DEVICE, &with_memory, sizeof(with_memory), memory_fd);
+	close(memory_fd);
+	assert_int_equal(answer(f), 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		ask(f, RNIC_CTL_WATCH_MEMORY, &rows[i].request, sizeof(rows[i].request),
+		    rows[i].fd);
+		assert_int_equal(answer(f), rows[i].status);
+	}
+	assert_int_equal(f->connection->session->process.watch, RNIC_WATCH_USER);
 }
 
 static unsigned events_of(int async_fd, struct rnic_event_record *records, unsigned max)
@@ -502,6 +539,7 @@ int main(void)
 		TEST(test_reply_does_not_wait_for_ever),
 		TEST(test_client_ends_while_the_reply_waits),
 		TEST(test_a_program_shares_nothing),
+		TEST(test_a_watch_is_looked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
