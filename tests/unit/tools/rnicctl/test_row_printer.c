@@ -129,6 +129,22 @@ static void test_access_by_name(void **state)
 	free(text);
 }
 
+static void test_whether_memory_is_watched(void **state)
+{
+	const struct rnic_show_mr rows[] = {
+		{.mode = RNIC_MEMORY_PROCESS_VM, .watch = RNIC_WATCH_ON},
+		{.mode = RNIC_MEMORY_PROCESS_VM, .watch = RNIC_WATCH_KIND},
+		{.mode = RNIC_MEMORY_MAPPED, .watch = RNIC_WATCH_NEEDLESS},
+	};
+	char *text = text_of(RNIC_SHOW_MRS, rows, 3);
+
+	(void)state;
+	assert_non_null(strstr(text, " process_vm watched"));
+	assert_non_null(strstr(text, " process_vm not watched: mapping of a file"));
+	assert_non_null(strstr(text, " mapped     -"));
+	free(text);
+}
+
 /* A member of one byte, between others. */
 static void test_the_mtu_in_bytes(void **state)
 {
@@ -162,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_a_program_name_is_no_escape_sequence),
 		cmocka_unit_test(test_json_has_what_the_text_leaves_out),
 		cmocka_unit_test(test_access_by_name),
+		cmocka_unit_test(test_whether_memory_is_watched),
 		cmocka_unit_test(test_the_mtu_in_bytes),
 		cmocka_unit_test(test_counters_are_one_object),
 	};
