@@ -21,10 +21,10 @@
 #define CONNECTIONS_MAX 4
 #define RUN_BUDGET_NS	(120 * SIM_S)
 
-#define LONG_ONE_IN	    6 /* storms on long paths, of 0.2 to 102.4 ms one way */
-#define LONG_LEAST_NS	    (200 * SIM_US)
-#define LONG_DOUBLINGS	    10
-#define LONG_TIMEOUTS	    6 /* added to the code of the ACK timeout */
+#define LONG_ONE_IN    6 /* storms on long paths, of 0.2 to 102.4 ms one way */
+#define LONG_LEAST_NS  (200 * SIM_US)
+#define LONG_DOUBLINGS 10
+#define LONG_TIMEOUTS  6 /* added to the code of the ACK timeout */
 
 /* No datagram is on its way longer: links and faults hold a packet for a few milliseconds. */
 #define DATAGRAMS_BUDGET_NS (20 * SIM_MS)
