@@ -187,7 +187,9 @@ static void start_device(void)
 		.random = prng_source(&device.random),
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
+		.lane = RNIC_LANE_FIRST,
 	};
+	static struct rnic_stats_file file;
 
 	log_set_level(LOG_LEVEL_ERROR);
 	give_ports(&device.device.ports);
@@ -201,6 +203,13 @@ static void start_device(void)
 				&device_connection_owner) == 0);
 	assert(connection_set_init(&device.device.connections, &device.device.sessions, &host,
 				   &device_requests_role, UINT64_MAX) == 0);
+	device.device.sessions.qp_owners = file.qp_owners;
+	device.child = (struct device_child){
+		.common = &device.devices.common,
+		.state = DEVICE_CHILD_SERVING,
+		.lane = RNIC_LANE_FIRST,
+		.stats_page.address = &file,
+	};
 	assert(device_set_open(&device.devices, &(struct device_set_config){
 							.capture_fd = -1, .process_max = 1}) == 0);
 	assert(client_set_init(&device.clients, &(struct client_set_config){
@@ -439,6 +448,8 @@ static void greet(struct run *run)
 	client.connection_fd = sockets[0];
 	assert(device_connection_create(&device.device.connections, &client, &run->connection) ==
 	       0);
+	run->client->device = &device.child;
+	device.child.references++;
 	run->client->has_greeted = true;
 	list_remove(&run->client->peer.silent_node);
 }
