@@ -626,7 +626,9 @@ int memory_gate_open_own(struct memory_gate *gate)
 	sigset_t before;
 	int fd, error;
 
-	atomic_store(&reader.is_quiet, true);
+	/* The watch outlives the devices, which tell a child of fork() what to close. */
+	if (!atomic_exchange(&reader.is_quiet, true))
+		pthread_atfork(NULL, NULL, memory_watch_forget);
 	if (try_join_own(gate))
 		return 0;
 	fd = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC | O_NONBLOCK);
