@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 dad_probes=1000
-make_namespaces 1500
+make_namespaces netns 1500
 for side in 0 1; do
 	daemon_start $side --netdev veth$side --port "$1"
 done

@@ -26,7 +26,7 @@ as_user() {
 
 # Two hosts, far and near, whose interfaces have different MTUs.
 make_hosts() {
-	make_namespaces 9000
+	make_namespaces netns 9000
 	on 1 ip link set veth1 mtu 1500
 	starts near.sock ip netns exec "${side_namespace[0]}" rnicd --netdev veth0
 	starts far.sock ip netns exec "${side_namespace[1]}" rnicd --netdev veth1
