@@ -5,8 +5,8 @@
 #
 # A receiver's kernel merges packets of one source port (GRO), and gives all of them to the lane of
 # the first. A peer that sends from one port to the lanes of two users so makes misrouted packets.
-# They reach their queue pairs all the same. The peer here is a daemon without lanes: it sends
-# packets one by one, from port 4791.
+# They reach their queue pairs all the same. The peer here is a daemon without lanes, which sends
+# packets one by one, to lanes that are eight apart from one port.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/user_programs.sh"
 
@@ -69,6 +69,21 @@ streams_run() {
 	echo "# $misrouted packets were misrouted; lost in all: $(counter misrouted_lost_pkts)"
 }
 
+# hold_lane UID: this user has a lane as long as the test lasts.
+hold_lane() {
+	(
+		side_user[0]=$1
+		exec_program 0 ibv_asyncwatch -d rnic0
+	) >"$WORK/holder$1.out" 2>&1 &
+	holders+=($!)
+	own $!
+	wait_for 20 grep -qF "async event" "$WORK/holder$1.out"
+}
+
+holders=()
+hold_lane $user_a
+for ((number = 1; number < 8; number++)); do hold_lane $((32000 + number)); done
+hold_lane $user_b
 check "the peer has one lane" holds 1 device "rows['lane_count'] == 1"
 # The two streams must overlap: the second one may start late.
 for rounds in 300 1000 3000; do
@@ -80,4 +95,6 @@ streams_run ibv_rc_pingpong -c -s 1000 -n 5000
 check "misrouted packets came" test "$misrouted" -gt 0
 check "few of all were lost" \
 	test "$(counter misrouted_lost_pkts)" -lt $(($(counter misrouted_pkts) / 10))
+for holder in "${holders[@]}"; do end_process "$holder"; done
+wait_for 15 has_no_device 0
 topology_finish
