@@ -154,6 +154,9 @@ void path_model_lose(struct path_model *model)
 {
 	const bool was_bold = model->cautious_rounds == 0;
 
+	/* Before a round trip was measured, a timeout that is shorter looks like a loss. */
+	if (model->rate == 0)
+		return;
 	model->is_started = true;
 	if (model->caution == 0)
 		model->caution = CAUTION_LEAST;

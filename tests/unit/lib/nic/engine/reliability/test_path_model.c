@@ -116,6 +116,8 @@ static void test_losses_make_cautious_for_longer_and_longer(void **state)
 	struct road road = open_road();
 
 	(void)state;
+	path_model_lose(&road.model);
+	assert_false(road.model.is_started); /* nothing is known of the path */
 	pass_round(&road, 1000000, ROUND_TRIP_NS);
 	path_model_lose(&road.model);
 	assert_true(road.model.is_started && road.model.rate < 98000000);
