@@ -96,3 +96,28 @@ void signal_call(const struct signal_case *waiting, void *station, int flags)
 	else
 		assert_true(waiter.result == -1 && waiter.error == EINTR);
 }
+
+static void (*signal_all_calls)(int flags);
+
+static void a_call_goes_on_after_a_handler_that_restarts(void **state)
+{
+	(void)state;
+	signal_all_calls(SA_RESTART);
+}
+
+static void a_call_ends_after_a_handler_that_does_not(void **state)
+{
+	(void)state;
+	signal_all_calls(0);
+}
+
+int run_signal_tests(void (*signal_all)(int flags))
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_goes_on_after_a_handler_that_restarts),
+		cmocka_unit_test(a_call_ends_after_a_handler_that_does_not),
+	};
+
+	signal_all_calls = signal_all;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -22,4 +22,10 @@ struct signal_case {
  */
 void signal_call(const struct signal_case *waiting, void *station, int flags);
 
+/*
+ * Runs both kinds of handler as tests: `signal_all` signals all calls of the program, with handlers
+ * of the flags SA_RESTART, then 0. Returns what main() returns.
+ */
+int run_signal_tests(void (*signal_all)(int flags));
+
 #endif

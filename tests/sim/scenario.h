@@ -21,4 +21,19 @@
 
 #define assert_status(qp, number, expected) assert_int_equal(sim_status(qp, number), expected)
 
+/* Fills the send queue with messages of `bytes` between the pattern regions. */
+static inline void keep_busy(struct sim_qp *qp, enum rnic_wr_opcode opcode, uint32_t bytes)
+{
+	const struct sim_post post = {
+		.opcode = (uint8_t)opcode,
+		.bytes = bytes,
+		.pattern = true,
+		.local_key = SIM_KEY_PATTERN,
+		.remote_key = SIM_KEY_PATTERN,
+	};
+
+	while (sim_post_with(qp, &post) != SIM_REFUSED)
+		;
+}
+
 #endif

@@ -16,20 +16,6 @@ struct outcome {
 	uint32_t queue_bytes; /* most in the second half */
 };
 
-static void keep_busy(struct sim_qp *qp, enum rnic_wr_opcode opcode)
-{
-	const struct sim_post post = {
-		.opcode = (uint8_t)opcode,
-		.bytes = MESSAGE_BYTES,
-		.pattern = true,
-		.local_key = SIM_KEY_PATTERN,
-		.remote_key = SIM_KEY_PATTERN,
-	};
-
-	while (sim_post_with(qp, &post) != SIM_REFUSED)
-		;
-}
-
 static uint64_t payload_bytes(const struct sim *sim, uint32_t sender)
 {
 	return sim->qps[2 * sender]->end.completed * (uint64_t)MESSAGE_BYTES;
@@ -63,7 +49,7 @@ static struct outcome share(uint32_t senders, bool has_ecn, enum rnic_wr_opcode 
 		}
 		for (uint32_t i = 0; i < senders; i++) {
 			if (i == 0 || at_ns >= duration_ns / 8)
-				keep_busy(sim->qps[2 * i], opcode);
+				keep_busy(sim->qps[2 * i], opcode, MESSAGE_BYTES);
 		}
 		sim_run_for(sim, step_ns);
 	}

@@ -26,20 +26,6 @@ struct outcome {
 	uint32_t window_bytes;
 };
 
-static void keep_busy(struct sim_qp *qp, enum rnic_wr_opcode opcode)
-{
-	const struct sim_post post = {
-		.opcode = (uint8_t)opcode,
-		.bytes = MESSAGE_BYTES,
-		.pattern = true,
-		.local_key = SIM_KEY_PATTERN,
-		.remote_key = SIM_KEY_PATTERN,
-	};
-
-	while (sim_post_with(qp, &post) != SIM_REFUSED)
-		;
-}
-
 /* Host 0 receives, over its slow ingress, what host 1 sends, or what host 0 reads of host 1. */
 static struct outcome run_path(const struct path *path)
 {
@@ -63,7 +49,7 @@ static struct outcome run_path(const struct path *path)
 				sim_counter(sim, qp->host->index, COUNTER_RETRANSMITTED_PACKETS);
 			nic->ingress_bytes_seen = 0;
 		}
-		keep_busy(qp, path->opcode);
+		keep_busy(qp, path->opcode, MESSAGE_BYTES);
 		sim_run_for(sim, SIM_MS);
 	}
 	bytes = qp->end.completed * (uint64_t)MESSAGE_BYTES - half_bytes;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom a user counts as in the shares. Whoever has subordinate user ids (subuid(5)) can be 65,536
- * users more, with a device process each. newuidmap(1) gives ids by this file alone, so the file
- * says whose they are: all ids of one owner's ranges count as one user together. This user is the
- * owner where the file has a number for the owner, and else the first id of the owner's ranges: the
- * owner's name would take a name service, which can wait for a network.
+ * The user as whom a user id counts in the shares. A user with subordinate user ids (subuid(5)) can
+ * be 65,536 users more, with a device process each. newuidmap(1) gives ids by this file alone, so
+ * the file says to whom the ids belong: all ids of one owner count as one user together. That user
+ * is the owner where the file has the owner's number, and else the first id of the owner's ranges:
+ * to find the number of a name takes a name service, which can wait for a network.
  *
  * Device processes stay one for each id: the ids of one owner do not read each other's memory.
  */

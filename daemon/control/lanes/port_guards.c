@@ -2,6 +2,7 @@
 #include "daemon/control/lanes/port_guards.h"
 
 #include "daemon/control/lanes/port_holder.h"
+#include "lib/nic/port/udp/udp_sockets.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,12 +13,6 @@
 #include <unistd.h>
 
 #define LANE_ZERO_ROW (PORT_GUARDS_MAX - 1)
-
-union guard_address {
-	struct sockaddr any;
-	struct sockaddr_in ipv4;
-	struct sockaddr_in6 ipv6;
-};
 
 /* The rows of a lane. */
 struct guard_rows {
@@ -45,14 +40,14 @@ static uint16_t own_port_of(uint32_t row)
  * IPv6 with both families, so that one descriptor is enough; IPv4 on a host that has no other. Of
  * what arrives the guard keeps next to nothing.
  */
-static int guard_socket(const struct port_guards *guards, union guard_address *address,
+static int guard_socket(const struct port_guards *guards, union udp_address *address,
 			socklen_t *address_bytes)
 {
 	const int off = 0, least = 0;
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int result;
 
-	*address = (union guard_address){.ipv6 = {.sin6_family = AF_INET6}};
+	*address = (union udp_address){.ipv6 = {.sin6_family = AF_INET6}};
 	*address_bytes = sizeof(address->ipv6);
 	if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) {
 		close(fd);
@@ -61,7 +56,7 @@ static int guard_socket(const struct port_guards *guards, union guard_address *a
 	}
 	if (fd < 0 && errno == EAFNOSUPPORT) {
 		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		*address = (union guard_address){.ipv4 = {.sin_family = AF_INET}};
+		*address = (union udp_address){.ipv4 = {.sin_family = AF_INET}};
 		*address_bytes = sizeof(address->ipv4);
 	}
 	if (fd < 0)
@@ -82,7 +77,7 @@ static int guard_socket(const struct port_guards *guards, union guard_address *a
  */
 static int guard_open(const struct port_guards *guards, uint16_t port)
 {
-	union guard_address address;
+	union udp_address address;
 	socklen_t address_bytes;
 	const int on = 1;
 	int fd = guard_socket(guards, &address, &address_bytes);
@@ -107,7 +102,7 @@ static int guard_open(const struct port_guards *guards, uint16_t port)
 
 static uint16_t guard_port(int fd)
 {
-	union guard_address address = {0};
+	union udp_address address = {0};
 	socklen_t address_bytes = sizeof(address);
 
 	getsockname(fd, &address.any, &address_bytes);

@@ -84,32 +84,31 @@ static uint32_t move_one_by_one(bool is_write, const struct memory_transfer *tra
 
 /* --- accesses --------------------------------------------------------------------------------- */
 
-static uint32_t watched_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+static uint32_t watched_move(bool is_write, const struct memory_transfer *transfers, uint32_t count,
+			     int *error)
 {
 	struct remote_region *region = watched_region_of(transfers[0].region);
 	struct memory_gate *gate = &region->process->gate;
 	uint32_t done;
 
-	if (memory_gate_enter(gate))
-		done = region->inner->read(transfers, count, error);
+	if (!memory_gate_enter(gate))
+		done = move_one_by_one(is_write, transfers, count, error);
+	else if (is_write)
+		done = region->inner->write(transfers, count, error);
 	else
-		done = move_one_by_one(false, transfers, count, error);
+		done = region->inner->read(transfers, count, error);
 	memory_gate_leave(gate);
 	return done;
 }
 
+static uint32_t watched_read(const struct memory_transfer *transfers, uint32_t count, int *error)
+{
+	return watched_move(false, transfers, count, error);
+}
+
 static uint32_t watched_write(const struct memory_transfer *transfers, uint32_t count, int *error)
 {
-	struct remote_region *region = watched_region_of(transfers[0].region);
-	struct memory_gate *gate = &region->process->gate;
-	uint32_t done;
-
-	if (memory_gate_enter(gate))
-		done = region->inner->write(transfers, count, error);
-	else
-		done = move_one_by_one(true, transfers, count, error);
-	memory_gate_leave(gate);
-	return done;
+	return watched_move(true, transfers, count, error);
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A queue of items of several users, which serves the users in turn, however many items each has.
- * Who has an item in the queue may take the item out, with list_remove() of its node, at any time.
+ * The owner of an item may take the item out at any time, by list_remove() of its node.
  *
  * Pure: the owner of an item names its share once, and the share outlives its items.
  */
@@ -49,8 +49,8 @@ struct fair_item *fair_queue_take(struct fair_queue *queue);
 
 /*
  * Begins a round, in which fair_queue_take_due() takes up to `most` of the items that each user has
- * now: one of each user, then a second one. First comes the user for whom it is longest that an
- * item was done: items that only wait for one another do not cost their user the place. An item
+ * now: one of each user, then a second one. First comes the user whose last item was done the
+ * longest time ago: items that only wait for one another do not cost their user the place. An item
  * that is added meanwhile waits for the next round. NULL: the round is over.
  */
 void fair_queue_begin_round(struct fair_queue *queue, uint32_t most);

@@ -229,26 +229,9 @@ static void signal_all(int flags)
 	signal_datagram_call(flags);
 }
 
-static void a_call_goes_on_after_a_handler_that_restarts(void **state)
-{
-	(void)state;
-	signal_all(SA_RESTART);
-}
-
-static void a_call_ends_after_a_handler_that_does_not(void **state)
-{
-	(void)state;
-	signal_all(0);
-}
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_goes_on_after_a_handler_that_restarts),
-		cmocka_unit_test(a_call_ends_after_a_handler_that_does_not),
-	};
-
 	if (argc != 2 || inet_pton(AF_INET, argv[1], &device.sin_addr) != 1)
 		return 2;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_signal_tests(signal_all);
 }

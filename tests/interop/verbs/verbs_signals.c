@@ -4,8 +4,8 @@
  * EINTR after one without, as calls of a kernel device do. A handler of the other kind is there as
  * well, and never runs. On a device with one address, under rnic-run.
  */
-#include "tests/interop/waiting_call.h"
 #include "tests/interop/verbs/verbs_bench.h"
+#include "tests/interop/waiting_call.h"
 #include "tests/unit/unit_test.h"
 
 #include <rdma/rdma_cma.h>
@@ -320,24 +320,7 @@ static void signal_all(int flags)
 		signal_connection_call(i, flags);
 }
 
-static void a_call_goes_on_after_a_handler_that_restarts(void **state)
-{
-	(void)state;
-	signal_all(SA_RESTART);
-}
-
-static void a_call_ends_after_a_handler_that_does_not(void **state)
-{
-	(void)state;
-	signal_all(0);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_goes_on_after_a_handler_that_restarts),
-		cmocka_unit_test(a_call_ends_after_a_handler_that_does_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_signal_tests(signal_all);
 }

@@ -4,15 +4,18 @@
  * delivers, and its least round trip. Their product is what the path holds by itself; what is under
  * way beyond that waits in a queue (the model of BBR, Cardwell et al., ACM Queue 14-5, 2016).
  *
- *     rate           the greatest of the last PATH_MODEL_ROUNDS rounds; a round trip is a round,
- * and counts where something held a packet back least_ns       the least round trip of ten seconds
- *     start-up       until three rounds grow the rate by less than a quarter, or until a loss; each
- *                    round may double the rate
- *     caution        a loss may be the end of a queue. For some rounds no more than the path holds
- * is allowed, then a quarter more again. The rounds are twice as many after each loss that comes
- * while more is allowed, until such rounds pass without a loss drain          once the least round
- * trip is ten seconds old, less than the path holds is under way, until PATH_MODEL_DRAIN_SAMPLES
- * round trips were measured without a queue
+ * Rate: the greatest of the last PATH_MODEL_ROUNDS rounds. A round is a round trip in which
+ * something held a packet back.
+ *
+ * Least round trip: of ten seconds. Then the queues are drained: less than the path holds is under
+ * way, until PATH_MODEL_DRAIN_SAMPLES round trips were measured without a queue.
+ *
+ * Start-up: each round may double the rate, until three rounds grow it by less than a quarter, or
+ * until a loss.
+ *
+ * Caution: a loss may mean that a queue is full. For some rounds no more than the path holds is
+ * allowed, and then a quarter more again. A loss that comes while more is allowed doubles the
+ * rounds; some rounds of more without a loss end the doubling.
  *
  * Pure: the caller tells the time and what happens.
  */

@@ -16,8 +16,8 @@
  *                  short path, and nothing else while the model drains the queues.
  *
  * On a long path the window is paced, by 1.2 times the window in the least round trip: a window
- * that opens at once would overrun the queues. Packets leave in batches of LIMIT_PATH_BATCH_NS, and
- * a pause is made up for by half of queue_bytes at most.
+ * that opens at once would overrun the queues. Packets leave in batches of LIMIT_PATH_BATCH_NS.
+ * After a pause, at most half of queue_bytes leave at once.
  *
  * QPs that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
  * turn, or the window has no room for the first, or the pace timer is armed.
@@ -53,7 +53,10 @@ struct peer_window {
 	struct qp *turn;     /* taken from `waiting`, in the ready list and not yet served */
 };
 
-/* The path to `dest`, made when there is none yet; give back with path_put(). NULL: no memory. */
+/*
+ * The window to `dest`, made when there is none yet; give it back with peer_window_put(). NULL: no
+ * memory.
+ */
 struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid *dest);
 void peer_window_put(struct peer_window *window); /* NULL is allowed */
 

@@ -41,8 +41,7 @@ struct retry {
 
 /* The round trip to the peer; all zero: nothing was measured yet. */
 struct round_trip {
-	uint64_t timed_at_ns;		 /* is_timing: when `timed_psn` left */
-	struct path_departure departure; /* is_timing: the same, for the model of the path */
+	struct path_departure departure; /* is_timing: of `timed_psn` */
 	struct rnic_psn timed_psn;	 /* a packet that asked for an acknowledgement */
 	uint32_t smoothed_ns;		 /* 0: nothing was measured yet */
 	uint32_t variation_ns;

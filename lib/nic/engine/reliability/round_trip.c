@@ -36,7 +36,7 @@ void round_trip_sent(struct round_trip *round_trip, struct rnic_psn psn, uint64_
 		return;
 	round_trip->is_timing = true;
 	round_trip->timed_psn = psn;
-	round_trip->timed_at_ns = now_ns;
+	round_trip->departure.sent_ns = now_ns;
 }
 
 bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end)
@@ -46,7 +46,7 @@ bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn 
 
 void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end, uint64_t now_ns)
 {
-	uint64_t ns = now_ns - round_trip->timed_at_ns;
+	uint64_t ns = now_ns - round_trip->departure.sent_ns;
 
 	if (!round_trip_is_covered(round_trip, end))
 		return;

@@ -67,8 +67,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 		ready_list_add(qp);
 		return;
 	}
-	/* The first silence of a timeout may be the path's; the silence before that is the peer's.
-	 */
+	/* The first timeout may be a loss on the path; more in a row are the peer's silence. */
 	if (retry->timeouts_in_a_row == 0)
 		peer_window_reduce(engine, qp->peer_window);
 	engine->counters[COUNTER_ACK_TIMEOUTS]++;
