@@ -490,12 +490,24 @@ static void device_report_icrc(struct device *device)
 	device->host->trouble(device->host->context, &trouble);
 }
 
+static void device_report_unknown_qp(struct device *device)
+{
+	struct rnic_process_trouble trouble;
+	struct unknown_qp unknown;
+
+	if (!engine_take_unknown_qp(&device->engine, &unknown))
+		return;
+	trouble_text_of_unknown_qp(&trouble, &unknown);
+	device->host->trouble(device->host->context, &trouble);
+}
+
 void device_report(struct device *device)
 {
 	char text[PORT_TEXT_BYTES];
 
 	device_report_refusal(device);
 	device_report_icrc(device);
+	device_report_unknown_qp(device);
 	for (uint32_t i = 0; i < device->ports.udp->report_count; i++)
 		device_report_delivery(device, &device->ports.udp->reports[i]);
 	device->ports.udp->report_count = 0;

@@ -140,6 +140,9 @@ void device_withdraw_sleep(struct device *device);
  */
 void device_end_waits(struct device *device);
 
+/* Notes what the clients' libraries refused: the program of the device exits. */
+void device_note_refusals(const struct device *device);
+
 /* Looks at the doorbells of all clients from now on, as if each had woken the daemon. */
 void device_wake_clients(struct device *device);
 

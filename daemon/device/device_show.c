@@ -5,6 +5,7 @@
 #include "daemon/device/device_state.h"
 #include "daemon/device/objects/session_objects.h"
 #include "daemon/device/queues/cqe_delivery.h"
+#include "daemon/device/queues/post_refusal.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/requests/device_connection.h"
 #include "daemon/device/session/session.h"
@@ -15,7 +16,9 @@
 #include "lib/nic/engine/verbs/srq.h"
 #include "proto/base/bits.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters *counters)
@@ -30,6 +33,31 @@ static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters 
 	row->sequence_naks_received = counters->sequence_naks_received;
 	row->duplicates_received = counters->duplicates_received;
 	row->completions = counters->completions;
+}
+
+/* The queue has completions and a channel, and no event will announce them. */
+static bool is_unarmed(const struct session_cq *cq, uint32_t *unpolled)
+{
+	uint32_t armed;
+
+	if (cq == NULL || cq->channel == NULL)
+		return false;
+	*unpolled = cqe_delivery_peek(cq, &armed);
+	return *unpolled > 0 && armed == RNIC_CQ_UNARMED;
+}
+
+/* A QP that waits for nothing but its program, which may sleep on a channel that never wakes. */
+static void show_unarmed(const struct session_qp *qp, struct rnic_show_qp *row)
+{
+	uint32_t unpolled;
+
+	if (row->send_posted == 0 &&
+	    (is_unarmed(qp->send_cq, &unpolled) || is_unarmed(qp->recv_cq, &unpolled)))
+		snprintf(row->waiting_for, sizeof(row->waiting_for),
+			 "its program to poll %" PRIu32
+			 " completions; the queue is not armed (ibv_req_notify_cq), so its channel "
+			 "wakes nobody",
+			 unpolled);
 }
 
 static void show_qp(struct show_rows *rows, const struct session *session, void *object)
@@ -62,7 +90,10 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 		(uint32_t)rnic_psn_distance(qp->requester.psn, qp->requester.unacknowledged);
 	show_qp_counters(row, &qp->counters);
 	qp_last_error_text(qp, row->last_error, sizeof(row->last_error));
+	if (row->last_error[0] == '\0')
+		post_refusal_text(session_qp, row->last_error, sizeof(row->last_error));
 	qp_waiting_for(qp, session->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
+	show_unarmed(session_qp, row);
 }
 
 static void show_mr(struct show_rows *rows, const struct session *session, void *object)
@@ -208,6 +239,19 @@ void device_show(const struct device *device, uint32_t kind, struct show_rows *r
 			show_client(rows, connection);
 		else
 			show_session(rows, kind, connection->session);
+	}
+}
+
+void device_note_refusals(const struct device *device)
+{
+	const struct list *node;
+
+	list_for_each (node, &device->connections.peers.all) {
+		const struct device_connection *connection =
+			list_entry(node, struct device_connection, peer.node);
+
+		if (connection->session != NULL)
+			post_refusal_note_all(connection->session);
 	}
 }
 

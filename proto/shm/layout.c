@@ -36,15 +36,21 @@ RNIC_AT(struct rnic_qp_control, recv_producer, 4);
 
 RNIC_SIZE(struct rnic_qp_line, RNIC_CACHE_LINE_BYTES);
 
-RNIC_SIZE(struct rnic_session_region, 1196352);
+RNIC_SIZE(struct rnic_qp_refusals, 16);
+RNIC_AT(struct rnic_qp_refusals, send, 0);
+RNIC_AT(struct rnic_qp_refusals, recv, 8);
+
+RNIC_SIZE(struct rnic_session_region, 1458560);
 RNIC_AT(struct rnic_session_region, header, 0);
 RNIC_AT(struct rnic_session_region, doorbell_producer, 64);
 RNIC_AT(struct rnic_session_region, doorbells_lost, 128);
 RNIC_AT(struct rnic_session_region, need_wakeup, 192);
 RNIC_AT(struct rnic_session_region, poll_waits, 256);
-RNIC_AT(struct rnic_session_region, doorbells, 320);
-RNIC_AT(struct rnic_session_region, cqs, 16704);
-RNIC_AT(struct rnic_session_region, qp_lines, 1065280);
+RNIC_AT(struct rnic_session_region, has_refusals, 320);
+RNIC_AT(struct rnic_session_region, doorbells, 384);
+RNIC_AT(struct rnic_session_region, cqs, 16768);
+RNIC_AT(struct rnic_session_region, qp_lines, 1065344);
+RNIC_AT(struct rnic_session_region, refusals, 1196416);
 
 RNIC_SIZE(struct rnic_status_region, 16576);
 RNIC_AT(struct rnic_status_region, header, 0);
@@ -104,6 +110,8 @@ _Static_assert(RNIC_SESSION_QPS_MAX % RNIC_QP_LINES == 0, "each slot has a place
 _Static_assert(RNIC_WR_DEPTH_MAX < 1 << 24, "rnic_cqe.retired has 24 bits");
 _Static_assert(sizeof(_Atomic uint32_t) == 4 && __atomic_always_lock_free(4, 0),
 	       "shared words are plain words");
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && __atomic_always_lock_free(8, 0),
+	       "a refusal is one plain word");
 _Static_assert(sizeof(_Atomic uint8_t) == 1 && __atomic_always_lock_free(1, 0),
 	       "shared flags are plain bytes");
 _Static_assert((RNIC_DOORBELL_SLOTS & (RNIC_DOORBELL_SLOTS - 1)) == 0,

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define RNIC_REGION_MAGIC     UINT32_C(0x63696e72) /* "rnic" in a hex dump */
-#define RNIC_SHM_VERSION      5
+#define RNIC_SHM_VERSION      6
 #define RNIC_CACHE_LINE_BYTES 64
 #define RNIC_DOORBELL_SLOTS   4096 /* a power of two */
 
@@ -82,6 +82,35 @@ struct rnic_qp_line {
 	struct rnic_qp_control qps[RNIC_SESSION_QPS_MAX / RNIC_QP_LINES];
 };
 
+/* Why the client's library refused a request that the program posted. */
+enum rnic_post_refusal {
+	RNIC_POST_ACCEPTED,
+	RNIC_POST_REFUSED_STATE,     /* EINVAL */
+	RNIC_POST_REFUSED_FULL,	     /* ENOMEM */
+	RNIC_POST_REFUSED_SGES,	     /* EINVAL: too many, or none where some are needed */
+	RNIC_POST_REFUSED_LENGTH,    /* EINVAL */
+	RNIC_POST_REFUSED_OPERATION, /* EOPNOTSUPP, or EINVAL: not of queue pairs of that type */
+	RNIC_POST_REFUSAL_COUNT,
+};
+
+/*
+ * The last refusal of each side of a queue pair: RNIC_POST_REFUSAL_WORD(). The client writes, for
+ * the daemon to tell people; nothing else depends on it. A word of another generation is one of an
+ * earlier queue pair in the slot.
+ */
+struct rnic_qp_refusals {
+	_Atomic uint64_t send;
+	_Atomic uint64_t recv;
+};
+
+#define RNIC_POST_REFUSAL_WORD(generation, producer, state, reason)                                \
+	((uint64_t)(generation) << 32 | (uint64_t)((producer)&UINT16_MAX) << 16 |                  \
+	 (uint64_t)(state) << 8 | (uint64_t)(reason))
+#define RNIC_POST_REFUSAL_GENERATION(word) ((uint32_t)((word) >> 32))
+#define RNIC_POST_REFUSAL_PRODUCER(word)   ((uint16_t)((word) >> 16))
+#define RNIC_POST_REFUSAL_STATE(word)	   ((uint8_t)((word) >> 8))
+#define RNIC_POST_REFUSAL_REASON(word)	   ((uint8_t)(word))
+
 enum rnic_cq_arm { RNIC_CQ_UNARMED, RNIC_CQ_ARMED_SOLICITED, RNIC_CQ_ARMED_ANY };
 
 /*
@@ -103,10 +132,12 @@ struct rnic_session_region {
 	struct rnic_shared_index doorbell_producer; /* client writes */
 	struct rnic_shared_index doorbells_lost;    /* client writes: times the ring was full */
 	struct rnic_shared_index need_wakeup;	    /* wake flag: daemon sets, client takes */
-	struct rnic_shared_index poll_waits; /* wake flag, a futex: client sets, daemon takes */
-	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS];  /* client writes: RNIC_DOORBELL() */
-	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX]; /* by slot of the CQ */
-	struct rnic_qp_line qp_lines[RNIC_QP_LINES];	  /* rnic_qp_control_of() */
+	struct rnic_shared_index poll_waits;   /* wake flag, a futex: client sets, daemon takes */
+	struct rnic_shared_index has_refusals; /* client writes: 1 once `refusals` has a word */
+	_Atomic uint32_t doorbells[RNIC_DOORBELL_SLOTS];	/* client writes: RNIC_DOORBELL() */
+	struct rnic_cq_control cqs[RNIC_SESSION_CQS_MAX];	/* by slot of the CQ */
+	struct rnic_qp_line qp_lines[RNIC_QP_LINES];		/* rnic_qp_control_of() */
+	struct rnic_qp_refusals refusals[RNIC_SESSION_QPS_MAX]; /* by slot of the QP */
 };
 
 /* The words of the queue pair in `slot`, which is below RNIC_SESSION_QPS_MAX. */

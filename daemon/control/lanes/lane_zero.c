@@ -63,9 +63,11 @@ static void receive_one(struct lane_zero *zero, const struct datagram *datagram,
 		receive_service(zero, datagram, now_ns);
 	} else if (lane >= RNIC_LANE_FIRST && lane <= RNIC_LANE_LAST) {
 		zero->counters.misrouted++;
-		zero->take_misrouted(zero->misrouted_context, lane, datagram);
+		if (!zero->take_misrouted(zero->misrouted_context, lane, datagram))
+			unknown_qp_note(&zero->unknown, &datagram->addresses.source, dest_qpn);
 	} else {
 		zero->counters.unknown++;
+		unknown_qp_note(&zero->unknown, &datagram->addresses.source, dest_qpn);
 	}
 }
 

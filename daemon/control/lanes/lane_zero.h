@@ -11,6 +11,7 @@
 #ifndef DAEMON_CONTROL_LANES_LANE_ZERO_H
 #define DAEMON_CONTROL_LANES_LANE_ZERO_H
 
+#include "lib/nic/base/unknown_qp.h"
 #include "lib/nic/path/general_services.h"
 #include "lib/nic/path/icrc_check.h"
 #include "lib/nic/path/path_limits.h"
@@ -19,8 +20,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A packet for `lane`, RNIC_LANE_FIRST to RNIC_LANE_LAST, ICRC found right. */
-typedef void lane_zero_misrouted(void *context, uint8_t lane, const struct datagram *datagram);
+/*
+ * Takes a packet for `lane`, RNIC_LANE_FIRST to RNIC_LANE_LAST, ICRC found right. False: nobody
+ * holds that lane, and the packet is lost.
+ */
+typedef bool lane_zero_misrouted(void *context, uint8_t lane, const struct datagram *datagram);
 
 struct lane_zero_counters {
 	uint64_t misrouted; /* for other lanes */
@@ -35,6 +39,7 @@ struct lane_zero {
 	lane_zero_misrouted *take_misrouted;
 	void *misrouted_context;
 	struct icrc_check icrc;
+	struct unknown_qp unknown;
 	struct lane_zero_counters counters;
 	uint8_t *slab;	/* of packets that the services built */
 	uint32_t first; /* datagrams [first, count) wait to be taken by the port */

@@ -193,7 +193,7 @@ static void backplane_client_gone(void *context, const struct device_child *proc
 }
 
 /* A packet of lane 0's sockets that is for a device process. */
-static void backplane_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
+static bool backplane_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
 {
 	struct backplane *backplane = context;
 	const struct rnic_process_packet packet = {
@@ -205,7 +205,7 @@ static void backplane_misrouted(void *context, uint8_t lane, const struct datagr
 		.datagram_bytes = datagram->length,
 	};
 
-	device_set_pass_packet(&backplane->devices, lane, &packet, datagram->bytes);
+	return device_set_pass_packet(&backplane->devices, lane, &packet, datagram->bytes);
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -586,10 +586,15 @@ void backplane_report(struct backplane *backplane)
 	struct port_refusal *refusal = &udp->refusal;
 	struct rnic_process_trouble trouble;
 	struct icrc_suspect accused;
+	struct unknown_qp unknown;
 	char text[PORT_TEXT_BYTES];
 
 	if (icrc_check_take_accused(&backplane->zero.icrc, &accused)) {
 		trouble_text_of_icrc(&trouble, &accused.source, accused.bad);
+		trouble_of_packets(backplane->config.clients, &trouble);
+	}
+	if (unknown_qp_take(&backplane->zero.unknown, &unknown)) {
+		trouble_text_of_unknown_qp(&trouble, &unknown);
 		trouble_of_packets(backplane->config.clients, &trouble);
 	}
 	if (refusal->error != 0) {

@@ -385,20 +385,23 @@ void device_child_free(struct device_child *process)
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void child_log_end(struct device_child *process,
-								const char *format, ...)
+/* Says why the process ends, or does not end, where the control plane did not want that. */
+__attribute__((format(printf, 2, 3))) static void child_tell_end(struct device_child *process,
+								 const char *format, ...)
 {
-	char text[DEVICE_TEXT_BYTES];
+	const struct device_set_host *host = process->common->host;
+	struct rnic_process_trouble trouble = {.client_id = 0};
 	va_list arguments;
 
 	if (process->is_told)
 		return;
 	process->is_told = true;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	vsnprintf(trouble.reason, sizeof(trouble.reason), format, arguments);
 	va_end(arguments);
-	log_from_client(process->uid, "the device process of user %u (pid %d) %s", process->uid,
-			(int)process->pid, text);
+	snprintf(trouble.subject, sizeof(trouble.subject), "device process of user %u",
+		 process->uid);
+	host->trouble(host->context, process, &trouble);
 }
 
 static void child_kill(struct device_child *process)
@@ -414,12 +417,13 @@ static void child_abandon(struct device_child *process)
 {
 	process->is_told = false;
 	if (process->is_program) {
-		child_log_end(process, "does not let go of its device, which another program may "
-				       "get; is it stopped?");
+		child_tell_end(process, "it does not let go of its device, which another program "
+					"may get; is it stopped?");
 	} else {
-		child_log_end(process,
-			      "hangs in the kernel and cannot be killed; it waits perhaps for a "
-			      "file system of a user (/sys/fs/fuse/connections/*/abort)");
+		child_tell_end(
+			process,
+			"it hangs in the kernel and cannot be killed; it waits perhaps for a "
+			"file system of a user (/sys/fs/fuse/connections/*/abort)");
 	}
 	child_fold(process);
 }
@@ -478,7 +482,7 @@ void device_child_happen(struct device_child *process, enum device_child_event e
 		snprintf(process->reason, sizeof(process->reason), "%s", reason);
 	if (event == DEVICE_CHILD_VIOLATION || event == DEVICE_CHILD_UNFIT ||
 	    (event == DEVICE_CHILD_LATE && process->state == DEVICE_CHILD_STARTING))
-		child_log_end(process, "is ended: %s", process->reason);
+		child_tell_end(process, "it is ended: %s", process->reason);
 	if (event == DEVICE_CHILD_END)
 		process->is_told = true;
 	process->has_served = process->has_served || next == DEVICE_CHILD_SERVING;
@@ -517,7 +521,7 @@ static void child_reap(struct device_child *process)
 	    waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG) != 0 || end.si_pid == 0)
 		return;
 	child_describe_end(&end, text);
-	child_log_end(process, "%s", text);
+	child_tell_end(process, "it %s; its programs lost their device", text);
 	if (process->reason[0] == '\0')
 		snprintf(process->reason, sizeof(process->reason), "the device process %.200s",
 			 text);

@@ -441,14 +441,15 @@ struct device_child *device_set_next(const struct device_set *set, uint32_t lane
 	return found;
 }
 
-void device_set_pass_packet(struct device_set *set, uint8_t lane,
+bool device_set_pass_packet(struct device_set *set, uint8_t lane,
 			    const struct rnic_process_packet *packet, const uint8_t *datagram)
 {
 	struct device_child *process = device_set_next(set, lane);
+	const bool is_held = process != NULL && process->lane == lane;
 
-	if (process == NULL || process->lane != lane ||
-	    device_link_send_packet(process, packet, datagram) != 0)
+	if (!is_held || device_link_send_packet(process, packet, datagram) != 0)
 		set->common.lost_packets++;
+	return is_held;
 }
 
 void device_set_forget_viewer(struct device_set *set, uint32_t asker)

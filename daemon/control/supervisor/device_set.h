@@ -126,9 +126,9 @@ bool device_set_uses_gid(struct device_set *set, uint32_t index);
 
 /*
  * Passes a datagram on to the process of `lane`. When there is none, or its link has no room,
- * counts the datagram as lost.
+ * counts the datagram as lost. Returns whether there is one.
  */
-void device_set_pass_packet(struct device_set *set, uint8_t lane,
+bool device_set_pass_packet(struct device_set *set, uint8_t lane,
 			    const struct rnic_process_packet *packet, const uint8_t *datagram);
 
 /* The process that serves with the lowest lane from `lane` on; NULL: none. */

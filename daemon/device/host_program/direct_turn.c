@@ -310,6 +310,7 @@ void direct_device_end_waits(struct rnic_direct *direct)
 		if (direct->is_open) {
 			direct_turn(direct, clock_now_ns());
 			device_end_waits(direct->device);
+			device_note_refusals(direct->device);
 		}
 		pthread_mutex_unlock(&direct->lock);
 	}

@@ -62,8 +62,10 @@ static int memory_check(struct ctl_call *call, const struct rnic_ctl_register_mr
 				  request->access);
 	if ((request->access & MEMORY_ACCESS_NEEDS_LOCAL) != 0 &&
 	    (request->access & RNIC_ACCESS_LOCAL_WRITE) == 0)
-		return ctl_refuse(call, -EINVAL,
-				  "remote write and atomic access need local write access as well");
+		return ctl_refuse(
+			call, -EINVAL,
+			"remote write and atomic access need IBV_ACCESS_LOCAL_WRITE as well "
+			"(ibv_reg_mr(3))");
 	if (request->length > max_bytes || !rnic_try_add(request->address, request->length, &end) ||
 	    (request->length > 0 && !rnic_try_add(request->iova, request->length - 1, &end)))
 		return ctl_refuse(call, -EINVAL, "the memory range is too long or wraps");

@@ -2,6 +2,7 @@
 #include "daemon/device/objects/object_requests.h"
 
 #include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/post_refusal.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
@@ -280,6 +281,7 @@ static int qp_step(struct ctl_call *call, struct qp *qp,
 static void qp_review(struct session_qp *qp, bool is_reset)
 {
 	if (is_reset) {
+		post_refusal_note(qp);
 		wqe_fetch_reset(qp);
 		return;
 	}
@@ -359,6 +361,7 @@ int ctl_destroy_qp(struct ctl_call *call)
 
 	if (qp == NULL)
 		return ctl_refuse(call, -EINVAL, "no such queue pair");
+	post_refusal_note(qp);
 	session_free_qp(call->session, qp);
 	return 0;
 }

@@ -182,6 +182,22 @@ uint32_t wqe_fetch_waiting_sends(const struct session_qp *qp)
 	return pending < 0 ? 0 : (uint32_t)pending;
 }
 
+bool wqe_fetch_any_signaled(const struct session_qp *qp, uint32_t count)
+{
+	const struct client_ring *ring = &qp->send_ring;
+	const uint32_t end = rnic_word_load(qp->send_producer);
+	bool any = qp->qp->signal_all;
+
+	for (uint32_t i = 1; !any && i <= count && i <= ring->slots; i++) {
+		const volatile struct rnic_send_wqe *wqe =
+			(const void *)(ring->entries +
+				       (uint64_t)((end - i) & (ring->slots - 1)) * sizeof(*wqe));
+
+		any = (wqe->flags & RNIC_SEND_SIGNALED) != 0;
+	}
+	return any;
+}
+
 /* Returns the number of WQEs in the send ring of `qp`, or -1 after breaking the session. */
 static int64_t wqe_fetch_pending_sends(struct session_qp *qp)
 {

@@ -70,6 +70,9 @@ bool wqe_fetch_is_possible(const struct session_qp *qp);
 uint32_t wqe_fetch_waiting_sends(const struct session_qp *qp);
 uint32_t wqe_fetch_waiting_recvs(const struct receive_ring *ring);
 
+/* Returns whether one of the last `count` send WQEs that the client wrote asks for a completion. */
+bool wqe_fetch_any_signaled(const struct session_qp *qp, uint32_t count);
+
 /*
  * The refill callback of struct engine_sink; `context` is the session_set, queue->user is a
  * receive_ring.

@@ -2,6 +2,7 @@
 #include "daemon/device/requests/session_teardown.h"
 
 #include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/post_refusal.h"
 #include "daemon/device/session/session.h"
 
 #define COST_MAPPING 32
@@ -112,6 +113,7 @@ void session_teardown_cut(struct session *session)
 	struct session_xrcd *xrcd;
 	struct session_pd *pd;
 
+	post_refusal_note_all(session);
 	session->is_broken = true;
 	for (uint32_t slot = 0; (pd = handle_table_next(&session->pds, &slot)) != NULL;)
 		pd->pd.is_closed = true;

@@ -4,9 +4,10 @@
  * all objects that the client has made. The objects belong to the session and end with it, in an
  * order that leaves no reference behind (session_teardown.h).
  *
- * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index) and doorbell.c read
- * shared memory that the client writes. A wrong structure breaks the session: session_break() tells
- * the owner of the connection, who ends the session where no caller still holds a pointer into it.
+ * The client is hostile. Only wqe_fetch.c, cqe_delivery.c (the consumer index), doorbell.c and
+ * post_refusal.c (words for people) read shared memory that the client writes. A wrong structure
+ * breaks the session: session_break() tells the owner of the connection, who ends the session where
+ * no caller still holds a pointer into it.
  */
 #ifndef DAEMON_DEVICE_SESSION_SESSION_H
 #define DAEMON_DEVICE_SESSION_SESSION_H

@@ -134,3 +134,18 @@ void trouble_text_of_icrc(struct rnic_process_trouble *trouble, const struct rni
 		 "addresses or contents (NAT, a proxy), which RoCE does not survive",
 		 packets);
 }
+
+void trouble_text_of_unknown_qp(struct rnic_process_trouble *trouble,
+				const struct unknown_qp *unknown)
+{
+	char peer[RNIC_GID_TEXT_BYTES];
+
+	*trouble = (struct rnic_process_trouble){.undelivered_error = -ENOENT};
+	rnic_gid_text(&unknown->source, peer);
+	snprintf(trouble->subject, sizeof(trouble->subject), "packets from %s", peer);
+	snprintf(trouble->reason, sizeof(trouble->reason),
+		 "they go to queue pair 0x%06" PRIx32 ", which is not here, or not any more: the "
+		 "peer has another number than that of its partner (dest_qp_num), or its partner "
+		 "ended",
+		 unknown->qpn);
+}

@@ -7,6 +7,7 @@
 #ifndef DAEMON_SHARED_REPORTS_TROUBLE_TEXT_H
 #define DAEMON_SHARED_REPORTS_TROUBLE_TEXT_H
 
+#include "lib/nic/base/unknown_qp.h"
 #include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
@@ -37,5 +38,10 @@ void trouble_text_of_delivery(struct rnic_process_trouble *trouble,
  */
 void trouble_text_of_icrc(struct rnic_process_trouble *trouble, const struct rnic_gid *source,
 			  uint64_t packets);
+
+/* Fills in that `unknown`, whose source may be forged, keeps naming a queue pair that is not there.
+ */
+void trouble_text_of_unknown_qp(struct rnic_process_trouble *trouble,
+				const struct unknown_qp *unknown);
 
 #endif

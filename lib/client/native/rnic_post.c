@@ -29,6 +29,26 @@ static uint8_t *spill_of(const struct rnic_work_queue *queue)
 	return queue->spill + (uint64_t)(queue->producer & queue->mask) * queue->spill_stride_bytes;
 }
 
+/*
+ * Leaves a word for the person who looks for a cause: few programs print more than an errno. Under
+ * the lock of `queue`, which is one of both of `qp`. Returns `error`.
+ */
+static int __attribute__((cold, noinline))
+post_refuse(const struct rnic_qp *qp, const struct rnic_work_queue *queue,
+	    enum rnic_post_refusal reason, int error)
+{
+	struct rnic_session_region *session = qp->context->session;
+	struct rnic_qp_refusals *refusals = &session->refusals[qp->handle.slot];
+	const uint32_t state = atomic_load_explicit(&qp->state, memory_order_relaxed);
+
+	atomic_store_explicit(
+		queue == &qp->send ? &refusals->send : &refusals->recv,
+		RNIC_POST_REFUSAL_WORD(qp->handle.generation, queue->producer, state, reason),
+		memory_order_relaxed);
+	rnic_word_publish(&session->has_refusals.value, 1);
+	return error;
+}
+
 static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
 {
 	int error = rnic_context_lost(qp->context);
@@ -38,8 +58,9 @@ static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, u
 	rnic_spinlock_lock(&queue->lock);
 	if ((states & 1U << atomic_load_explicit(&qp->state, memory_order_relaxed)) != 0)
 		return 0;
+	error = post_refuse(qp, queue, RNIC_POST_REFUSED_STATE, -EINVAL);
 	rnic_spinlock_unlock(&queue->lock);
-	return -EINVAL;
+	return error;
 }
 
 /*
@@ -90,20 +111,22 @@ ALWAYS int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *
 		      uint64_t *bytes)
 {
 	if (operation->services == 0)
-		return -EOPNOTSUPP;
+		return post_refuse(qp, &qp->send, RNIC_POST_REFUSED_OPERATION, -EOPNOTSUPP);
 	/* The device refuses the other operations that its type does not have, in their turn. */
 	if (operation->is_local && !rnic_wr_is_of_type(operation, qp->type))
-		return -EINVAL;
+		return post_refuse(qp, &qp->send, RNIC_POST_REFUSED_OPERATION, -EINVAL);
 	if (sge_count > qp->send.max_sge || (sges == NULL && sge_count > 0) ||
 	    (operation->payload == RNIC_WR_PAYLOAD_NONE && sge_count != 0) ||
 	    (is_inline && operation->payload != RNIC_WR_PAYLOAD_OUT))
-		return -EINVAL;
+		return post_refuse(qp, &qp->send, RNIC_POST_REFUSED_SGES, -EINVAL);
 	*bytes = rnic_sges_bytes(sges, sge_count);
 	if (*bytes > (is_inline ? qp->max_inline_bytes
 				: qp->context->attributes.max_message_bytes) ||
 	    !post_is_length_right(operation, *bytes))
-		return -EINVAL;
-	return post_is_full(&qp->send) ? -ENOMEM : 0;
+		return post_refuse(qp, &qp->send, RNIC_POST_REFUSED_LENGTH, -EINVAL);
+	if (post_is_full(&qp->send))
+		return post_refuse(qp, &qp->send, RNIC_POST_REFUSED_FULL, -ENOMEM);
+	return 0;
 }
 
 static void copy_inline(uint8_t *spill, const struct rnic_sge *sges, uint32_t sge_count)
@@ -139,7 +162,7 @@ ALWAYS int append(struct rnic_qp *qp, const struct rnic_wr_operation *operation,
 {
 	const bool is_inline = (wqe->flags & RNIC_SEND_INLINE) != 0;
 	struct rnic_work_queue *queue = &qp->send;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int error = check_send(qp, operation, is_inline, sges, sge_count, &bytes);
 
 	if (error != 0)
@@ -206,15 +229,21 @@ static int append_request(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 	return error != 0 ? error : append(qp, operation, &wqe, wr->sge_list, wr->sge_count);
 }
 
-int rnic_recv_append(struct rnic_work_queue *queue, uint64_t wr_id, const struct rnic_sge *sges,
-		     uint32_t sge_count)
+/* Receives of an SRQ leave no word. */
+static int refuse_receive(const struct rnic_qp *qp, enum rnic_post_refusal reason, int error)
+{
+	return qp != NULL ? post_refuse(qp, &qp->recv, reason, error) : error;
+}
+
+int rnic_recv_append(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint64_t wr_id,
+		     const struct rnic_sge *sges, uint32_t sge_count)
 {
 	struct rnic_recv_wqe entry = {.wr_id = wr_id};
 
 	if (sge_count > queue->max_sge || (sges == NULL && sge_count > 0))
-		return -EINVAL;
+		return refuse_receive(qp, RNIC_POST_REFUSED_SGES, -EINVAL);
 	if (post_is_full(queue))
-		return -ENOMEM;
+		return refuse_receive(qp, RNIC_POST_REFUSED_FULL, -ENOMEM);
 	if (sge_count == 1) {
 		entry.sge = sges[0];
 		if (entry.sge.length > RNIC_MESSAGE_BYTES_MAX)
@@ -314,7 +343,7 @@ static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, const struct 
 	if (error == 0) {
 		struct rnic_work_queue *queue = rnic_recv_queue(qp, srq);
 
-		while (wr != NULL && (error = rnic_recv_append(queue, wr->wr_id, wr->sge_list,
+		while (wr != NULL && (error = rnic_recv_append(qp, queue, wr->wr_id, wr->sge_list,
 							       wr->sge_count)) == 0)
 			wr = wr->next;
 		rnic_recv_end(qp, srq);

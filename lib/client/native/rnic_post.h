@@ -34,10 +34,13 @@ static inline struct rnic_work_queue *rnic_recv_queue(struct rnic_qp *qp, struct
 	return srq != NULL ? &srq->recv : &qp->recv;
 }
 
-/* The same for receives, without a way back. `queue` is rnic_recv_queue(). */
+/*
+ * The same for receives, without a way back. `queue` is rnic_recv_queue() of the same two, and `qp`
+ * is NULL for those of an SRQ.
+ */
 int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq);
-int rnic_recv_append(struct rnic_work_queue *queue, uint64_t wr_id, const struct rnic_sge *sges,
-		     uint32_t sge_count);
+int rnic_recv_append(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint64_t wr_id,
+		     const struct rnic_sge *sges, uint32_t sge_count);
 void rnic_recv_end(struct rnic_qp *qp, struct rnic_srq *srq);
 
 #endif

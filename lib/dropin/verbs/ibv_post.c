@@ -42,7 +42,7 @@ static int post_receives(struct rnic_qp *qp, struct rnic_srq *srq, struct ibv_re
 		struct rnic_work_queue *queue = rnic_recv_queue(qp, srq);
 
 		for (; wr != NULL; wr = wr->next) {
-			error = rnic_recv_append(queue, wr->wr_id, rnic_verbs_sges(wr->sg_list),
+			error = rnic_recv_append(qp, queue, wr->wr_id, rnic_verbs_sges(wr->sg_list),
 						 (uint32_t)wr->num_sge);
 			if (error != 0)
 				break;

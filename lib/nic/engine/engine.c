@@ -205,6 +205,12 @@ static void note_established(struct engine *engine, struct qp *qp)
 	engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_COMM_EST, qp);
 }
 
+static void drop_for_unknown_qp(struct engine *engine, const struct rnic_packet *packet)
+{
+	engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	unknown_qp_note(&engine->unknown, &packet->addresses.source, packet->dest_qpn);
+}
+
 /* A packet for `qp`: the QP takes the packet or drops it. */
 static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 {
@@ -212,7 +218,7 @@ static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 	enum verdict verdict;
 
 	if (qp_is_closed(qp)) {
-		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+		drop_for_unknown_qp(engine, packet);
 		return;
 	}
 	verdict = engine_check_packet(engine, qp, packet);
@@ -267,9 +273,14 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 	}
 	qp = is_multicast ? NULL : key_table_find(&engine->qps, packet->dest_qpn);
 	if (qp == NULL)
-		engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+		drop_for_unknown_qp(engine, packet);
 	else
 		engine_deliver(qp, packet);
+}
+
+bool engine_take_unknown_qp(struct engine *engine, struct unknown_qp *taken)
+{
+	return unknown_qp_take(&engine->unknown, taken);
 }
 
 void engine_flush(struct engine *engine, uint64_t now_ns)

@@ -54,6 +54,9 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
  */
 void engine_flush(struct engine *engine, uint64_t now_ns);
 
+/* Fetches who keeps naming a queue pair that is not there: unknown_qp_take(). */
+bool engine_take_unknown_qp(struct engine *engine, struct unknown_qp *taken);
+
 /*
  * Builds at most one packet; false when nothing may be sent now. Successive packets of one QP and
  * one message tend to follow each other, so that the caller can send them as one segmented

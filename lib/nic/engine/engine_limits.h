@@ -93,6 +93,10 @@ enum {
 	 * so far behind count as copies or late packets. */
 	LIMIT_UC_LATE_PACKETS = 4096,
 
+	/* So many packets of a new connection are not lost before one arrives: they fill no path at
+	 * its start, and one of 256 pairs of random PSNs is as near. */
+	LIMIT_FIRST_GAP_PACKETS = 1 << 16,
+
 	/*
 	 * Congestion control (congestion.h, cc_dcqcn.h), made for round trips of tens of
 	 * microseconds: CNPs of a QP, decay and steps by time; rates in bytes a second. A sender

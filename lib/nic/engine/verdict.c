@@ -226,6 +226,10 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 				"A completion found its CQ full: the CQ is too small for the work "
 				"posted to it.",
 		},
+	[VERDICT_FIRST_PSN] =
+		ANSWER(NO_NAK, OUT_OF_SEQUENCE_REQUESTS, "9.7.4.1, 12.9.8",
+		       "The peer's first packet has another PSN than this QP's rq_psn: the rq_psn "
+		       "of one end must be the sq_psn of the other."),
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict)

@@ -60,6 +60,9 @@ enum verdict {
 
 	VERDICT_FLUSHED,
 	VERDICT_CQ_OVERRUN,
+
+	/* Seen, and no request ends for it. */
+	VERDICT_FIRST_PSN, /* the first packets have a PSN far from the one that was agreed on */
 	VERDICT_COUNT,
 };
 

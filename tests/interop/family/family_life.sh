@@ -56,6 +56,8 @@ device_killed_by() {
 	check "SIG$1: the user's next program works at once" new_program_works $user_a
 	others_notice_nothing "SIG$1"
 	check "SIG$1: rnicctl answers" rnicctl_answers
+	check "SIG$1: the end of the device is among the troubles" holds 0 troubles \
+		"any(r['uid'] == $user_a and 'it was ended by signal' in r['reason'] for r in rows)"
 	program_end a1
 	program_end a2
 	program_start a3 $user_a

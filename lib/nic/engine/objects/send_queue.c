@@ -108,6 +108,7 @@ void send_queue_clear(struct send_queue *queue)
 	queue->posted = 0;
 	queue->next = 0;
 	queue->retired = 0;
+	queue->untold = 0;
 	queue->is_awaited = false;
 }
 

@@ -38,6 +38,7 @@ struct send_queue {
 	uint32_t posted;
 	uint32_t next;
 	uint32_t retired;
+	uint32_t untold; /* WQEs that succeeded, unsignaled, since the last completion */
 };
 
 /*

@@ -24,6 +24,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		.is_silent = status == RNIC_WC_SUCCESS && !(wqe->flags & RNIC_SEND_SIGNALED),
 	};
 
+	queue->untold = cqe.is_silent ? queue->untold + 1 : 0;
 	send_queue_retire(queue);
 	if (queue->is_awaited) {
 		queue->is_awaited = false;

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/responder/responder.h"
 
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/receive_wqe.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
@@ -172,6 +173,21 @@ static void receive_unreliable(struct request *request)
 		responder_refuse(request, verdict);
 }
 
+/*
+ * The first packet that comes has a PSN that no loss explains: the programs agreed on others. Their
+ * peer gets no answer that it could use.
+ */
+static void suspect_first_psn(struct qp *qp, struct rnic_psn psn)
+{
+	const struct responder *responder = &qp->responder;
+	const int32_t ahead = rnic_psn_distance(psn, responder->expected_psn);
+
+	if (responder->msn == 0 &&
+	    rnic_psn_equal(responder->expected_psn, rnic_psn(qp->attributes.rq_psn)) &&
+	    (ahead < 0 || ahead > LIMIT_FIRST_GAP_PACKETS))
+		qp_note_trouble(qp, VERDICT_FIRST_PSN);
+}
+
 static void receive_reliable(struct request *request)
 {
 	struct engine *engine = request->engine;
@@ -183,10 +199,12 @@ static void receive_reliable(struct request *request)
 		break;
 	case VERDICT_DUPLICATE:
 		engine->counters[COUNTER_DUPLICATE_REQUESTS]++;
+		suspect_first_psn(request->qp, request->packet->psn);
 		responder_repeat(request->qp, request->packet);
 		break;
 	case VERDICT_SEQUENCE_GAP:
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
+		suspect_first_psn(request->qp, request->packet->psn);
 		receive_after_gap(request->qp, request->packet->psn);
 		break;
 	case VERDICT_NO_RECEIVE:

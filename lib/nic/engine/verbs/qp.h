@@ -68,6 +68,9 @@ void qp_await_send_space(struct qp *qp);
  * are for its other QPs. */
 void qp_flush_receives(struct qp *qp);
 
+/* "INIT"; "no state" of a number that is none. */
+const char *qp_name_of_state(uint32_t state);
+
 /* Writes why qp_modify() said -EINVAL to the same arguments, as a sentence for people. */
 void qp_modify_refusal(const struct qp *qp, const struct rnic_qp_attributes *attributes,
 		       uint32_t mask, char *text, uint32_t text_bytes);

@@ -36,7 +36,7 @@ static const char *const attribute_names[] = {
 	"DEST_QPN",
 };
 
-static const char *state_name(uint32_t state)
+const char *qp_name_of_state(uint32_t state)
 {
 	static const char *const names[RNIC_QP_STATE_COUNT] = {"RESET", "INIT", "RTR", "RTS",
 							       "SQD",	"SQE",	"ERR"};
@@ -74,7 +74,7 @@ static void write_value_fault(const struct qp *qp, const struct rnic_qp_attribut
 		snprintf(text, text_bytes, "the value of %s is out of range", names);
 	else if ((mask & RNIC_QP_ATTR_CURRENT_STATE) && attributes->current_state != qp->state)
 		snprintf(text, text_bytes, "cur_qp_state is %s, and the queue pair is in %s",
-			 state_name(attributes->current_state), state_name(qp->state));
+			 qp_name_of_state(attributes->current_state), qp_name_of_state(qp->state));
 	else if ((mask & RNIC_QP_ATTR_PKEY_INDEX) &&
 		 !pkey_is_valid(qp->engine->pkeys[attributes->pkey_index]))
 		snprintf(text, text_bytes, "there is no partition key with index %u",
@@ -102,13 +102,13 @@ void qp_modify_refusal(const struct qp *qp, const struct rnic_qp_attributes *att
 	name_attributes(missing != 0 ? missing : superfluous, names);
 	if (!is_known)
 		snprintf(text, text_bytes, "a queue pair in %s cannot go to %s",
-			 state_name(qp->state), state_name(to));
+			 qp_name_of_state(qp->state), qp_name_of_state(to));
 	else if (missing != 0)
-		snprintf(text, text_bytes, "from %s to %s without %s", state_name(qp->state),
-			 state_name(to), names);
+		snprintf(text, text_bytes, "from %s to %s without %s", qp_name_of_state(qp->state),
+			 qp_name_of_state(to), names);
 	else if (superfluous != 0)
-		snprintf(text, text_bytes, "from %s to %s not with %s", state_name(qp->state),
-			 state_name(to), names);
+		snprintf(text, text_bytes, "from %s to %s not with %s", qp_name_of_state(qp->state),
+			 qp_name_of_state(to), names);
 	else
 		write_value_fault(qp, attributes, mask, text, text_bytes);
 }

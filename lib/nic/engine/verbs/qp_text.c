@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/verbs/qp.h"
 
+#include "lib/nic/engine/engine_addresses.h"
 #include "lib/nic/engine/peer_port.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "proto/base/time_units.h"
@@ -85,6 +86,12 @@ static void write_idle(const struct qp *qp, uint64_t now_ns, const char *peer, c
 		snprintf(text, text_bytes,
 			 "its program to post a receive; %s has sent and was told to wait (RNR)",
 			 peer);
+	else if (qp->send_queue.untold != 0)
+		snprintf(text, text_bytes,
+			 "its program, or %s; its last %" PRIu32
+			 " requests are done, but not signaled (IBV_SEND_SIGNALED): no completion "
+			 "tells of them",
+			 who, qp->send_queue.untold);
 	else if (qp->last_received_ns == 0)
 		snprintf(text, text_bytes, "its program, or %s; no packet came yet", who);
 	else
@@ -117,6 +124,14 @@ static void write_sending(const struct qp *qp, uint64_t now_ns, const char *peer
 		snprintf(text, text_bytes, "the transition from SQD back to RTS");
 }
 
+/* Its packets go to the device itself, which few programs intend. */
+static bool is_own_address(const struct qp *qp)
+{
+	const struct rnic_gid *dest = &qp->attributes.path.dest_gid;
+
+	return rnic_gid_equal(&qp->engine->gids[engine_gid_index(qp->engine, dest)], dest);
+}
+
 void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 {
 	bool is_rkey = qp->last_error == VERDICT_BAD_RKEY;
@@ -127,6 +142,10 @@ void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 		snprintf(text, text_bytes, "%s", "");
 	else if (qp->last_error == VERDICT_BAD_PORT)
 		peer_port_text(qp, text, text_bytes);
+	else if (qp->last_error == VERDICT_RETRY_EXCEEDED && is_own_address(qp))
+		snprintf(text, text_bytes,
+			 "The peer did not answer: it is gone or in error; or its GID, which is "
+			 "this device's own (ah_attr.grh.dgid), must be that of another host.");
 	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
 		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
 	else

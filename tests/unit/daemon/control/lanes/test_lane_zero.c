@@ -154,13 +154,14 @@ static void services_tick(void *context, uint64_t now_ns)
 	bench->services_deadline_ns = UINT64_MAX;
 }
 
-static void keep_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
+static bool keep_misrouted(void *context, uint8_t lane, const struct datagram *datagram)
 {
 	struct bench *bench = context;
 
 	(void)datagram;
 	bench->misrouted++;
 	bench->last_lane = lane;
+	return lane != RNIC_LANE_LAST;
 }
 
 /* --- the bench -------------------------------------------------------------------------------- */
@@ -245,6 +246,30 @@ static void test_receive(void **state)
 	assert_int_equal(bench->misrouted, 2);
 	assert_int_equal(counters->misrouted, 2);
 	assert_int_equal(bench->received, 1);
+	bench_destroy(bench);
+}
+
+/* Of a lane that nobody holds, or of lane 0. */
+static void test_unknown_qp(void **state)
+{
+	static const uint32_t qpns[] = {0xfe1234, 0x7fffff};
+	struct bench *bench = bench_create(NULL);
+	struct unknown_qp unknown;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(qpns); i++) {
+		for (int n = 0; n < UNKNOWN_QP_PACKETS; n++) {
+			assert_false(unknown_qp_take(&bench->zero.unknown, &unknown));
+			arrive(bench, qpns[i], 0);
+			lane_zero_turn(&bench->zero, 0);
+		}
+		assert_true(unknown_qp_take(&bench->zero.unknown, &unknown));
+		assert_int_equal(unknown.qpn, qpns[i]);
+	}
+	for (int n = 0; n < UNKNOWN_QP_PACKETS; n++)
+		arrive(bench, 0x800000, 0);
+	lane_zero_turn(&bench->zero, 0);
+	assert_false(unknown_qp_take(&bench->zero.unknown, &unknown));
 	bench_destroy(bench);
 }
 
@@ -467,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_deliver), cmocka_unit_test(test_transmit),
 		cmocka_unit_test(test_blocked), cmocka_unit_test(test_deadlines),
 		cmocka_unit_test(test_network), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_unknown_qp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "daemon/control/cm_ids/cm_identifier.h"
 #include "daemon/device/queues/session_queues.h"
+#include "lib/nic/engine/engine_state.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
@@ -19,6 +20,7 @@ struct fixture {
 	struct session session;
 	struct session_qp session_qp;
 	struct qp qp;
+	struct engine engine;
 };
 
 static struct fixture fixture;
@@ -47,6 +49,7 @@ static int set_up(void **state)
 	fixture.session_qp.session = &fixture.session;
 	fixture.qp.user = &fixture.session_qp;
 	fixture.qp.qpn = 0x1234;
+	fixture.qp.engine = &fixture.engine;
 	*state = &fixture;
 	return 0;
 }
@@ -86,7 +89,12 @@ static void test_a_queue_pair(void **state)
 	qp_trouble_note(&fixture.family.device.sessions, qp);
 	assert_string_equal(nth(0)->subject, "queue pair 0x001234 to 0x000056 of 192.0.2.7");
 	assert_non_null(strstr(nth(0)->reason, "did not answer"));
+	assert_null(strstr(nth(0)->reason, "device's own"));
 	assert_non_null(strstr(nth(1)->reason, "Q_Key"));
+
+	fixture.engine.gids[3] = qp->attributes.path.dest_gid;
+	qp_trouble_note(&fixture.family.device.sessions, qp);
+	assert_non_null(strstr(nth(0)->reason, "which is this device's own (ah_attr.grh.dgid)"));
 }
 
 /* Nobody has the target of XRC open. */

@@ -58,6 +58,11 @@ bool device_prepare_sleep(struct device *device)
 	return true;
 }
 
+void device_note_refusals(const struct device *device)
+{
+	(void)device;
+}
+
 void device_end_waits(struct device *device)
 {
 	(void)device;

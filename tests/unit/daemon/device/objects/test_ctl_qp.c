@@ -9,6 +9,7 @@
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
 #include "daemon/device/objects/session_objects.h"
+#include "daemon/device/queues/post_refusal.h"
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"
 #include "lib/nic/base/prng.h"
@@ -305,6 +306,55 @@ static void test_path_is_checked(void **state)
 	assert_int_equal(f->qp->qp->state, RNIC_QP_STATE_INIT);
 }
 
+/* What the client's library leaves when it refuses a request, and the sentence that comes of it. */
+static void test_refusals_are_told(void **state)
+{
+	static const struct {
+		uint32_t generation_step; /* from the queue pair's */
+		uint32_t producer, state, reason;
+		bool is_recv;
+		const char *text; /* a part; "": nothing is told */
+	} rows[] = {
+		{0, 0, RNIC_QP_STATE_RESET, RNIC_POST_REFUSED_STATE, false, "to INIT, RTR and RTS"},
+		{0, 0, RNIC_QP_STATE_INIT, RNIC_POST_REFUSED_STATE, false, "to RTR and RTS comes"},
+		{0, 0, RNIC_QP_STATE_RTR, RNIC_POST_REFUSED_STATE, false, "in RTR and sends from"},
+		{0, 0, RNIC_QP_STATE_RESET, RNIC_POST_REFUSED_STATE, true, "ibv_post_recv: EINVAL"},
+		{0, 0, UINT8_MAX, RNIC_POST_REFUSED_STATE, false, "in no state"},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_FULL, false, "is signaled"},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_FULL, true, "receive queue of 1"},
+		{0, 1, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_FULL, false, ""},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_SGES, false, "scatter/gather"},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_LENGTH, false, "max_inline_data"},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_OPERATION, false, "no such operation"},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_REFUSAL_COUNT, false, ""},
+		{0, 0, RNIC_QP_STATE_RTS, RNIC_POST_ACCEPTED, false, ""},
+		{1, 0, RNIC_QP_STATE_INIT, RNIC_POST_REFUSED_STATE, false, ""},
+	};
+	struct fixture *f = *state;
+	struct rnic_session_region *region = session_region(f->session);
+	struct rnic_qp_refusals *refusals = &region->refusals[f->qp->handle.slot];
+
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		const uint64_t word =
+			RNIC_POST_REFUSAL_WORD(f->qp->handle.generation + rows[i].generation_step,
+					       rows[i].producer, rows[i].state, rows[i].reason);
+		char text[RNIC_CTL_TEXT_BYTES];
+
+		atomic_store(&refusals->send, rows[i].is_recv ? 0 : word);
+		atomic_store(&refusals->recv, rows[i].is_recv ? word : 0);
+		rnic_word_publish(&region->has_refusals.value, 0);
+		post_refusal_text(f->qp, text, sizeof(text));
+		assert_string_equal(text, "");
+		rnic_word_publish(&region->has_refusals.value, 1);
+		post_refusal_text(f->qp, text, sizeof(text));
+		assert_true(strlen(text) < sizeof(text) - 1);
+		if (rows[i].text[0] == '\0')
+			assert_string_equal(text, "");
+		else
+			assert_non_null(strstr(text, rows[i].text));
+	}
+}
+
 /* The device has had no turn since the client posted. */
 static void test_sends_of_sqe_are_flushed(void **state)
 {
@@ -384,6 +434,7 @@ int main(void)
 		TEST(test_second_step_refused),
 		TEST(test_path_is_checked),
 		TEST(test_path_mtu_beyond_the_interface),
+		TEST(test_refusals_are_told),
 		TEST(test_sends_of_sqe_are_flushed),
 		TEST(test_more_sends_than_the_engine_takes_are_flushed),
 	};

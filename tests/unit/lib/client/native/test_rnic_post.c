@@ -328,6 +328,36 @@ static void test_states(void **state)
 }
 
 /* As many as were granted, not as many as the ring has slots; also where the index wraps. */
+/* Every refusal leaves its word for people, of its own side alone. */
+static void test_refusals_leave_a_word(void **state)
+{
+	struct fake_session *fake = *state;
+	struct rnic_qp_refusals *refusals = &fake->session.refusals[FAKE_QP_SLOT];
+	const struct rnic_sge sges[5] = {{0}};
+	const struct rnic_send_wr send = {.opcode = RNIC_WR_SEND}, *bad;
+	const struct rnic_send_wr wide = {
+		.opcode = RNIC_WR_SEND, .sge_list = sges, .sge_count = RNIC_COUNT_OF(sges)};
+	const struct rnic_recv_wr recv = {.wr_id = 1}, *bad_recv;
+
+	fake->qp.handle.generation = 9;
+	assert_int_equal(rnic_post_send(&fake->qp, &send, &bad), 0);
+	assert_int_equal(atomic_load(&fake->session.has_refusals.value), 0);
+	assert_int_equal(rnic_post_send(&fake->qp, &wide, &bad), -EINVAL);
+	assert_int_equal(atomic_load(&fake->session.has_refusals.value), 1);
+	assert_int_equal(atomic_load(&refusals->send),
+			 RNIC_POST_REFUSAL_WORD(9, 1, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_SGES));
+	assert_int_equal(atomic_load(&refusals->recv), 0);
+	while (rnic_post_send(&fake->qp, &send, &bad) == 0)
+		continue;
+	assert_int_equal(atomic_load(&refusals->send),
+			 RNIC_POST_REFUSAL_WORD(9, 6, RNIC_QP_STATE_RTS, RNIC_POST_REFUSED_FULL));
+	atomic_store(&fake->qp.state, RNIC_QP_STATE_RESET);
+	assert_int_equal(rnic_post_recv(&fake->qp, &recv, &bad_recv), -EINVAL);
+	assert_int_equal(
+		atomic_load(&refusals->recv),
+		RNIC_POST_REFUSAL_WORD(9, 0, RNIC_QP_STATE_RESET, RNIC_POST_REFUSED_STATE));
+}
+
 static void test_full(void **state)
 {
 	const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
@@ -461,6 +491,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_requests_of_other_types, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_srq_number, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refusals_leave_a_word, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_doorbells, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cancelled_thread_wakes, set_up, tear_down),
