@@ -15,6 +15,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
+	{"explain", explain_main, "say what a code of a failure means"},
 	{"metrics", metrics_main, "print state and counters for Prometheus"},
 	{"cdi", cdi_main, "print what a container needs for the device"},
 };

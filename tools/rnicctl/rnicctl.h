@@ -4,6 +4,7 @@
 #define TOOLS_RNICCTL_RNICCTL_H
 
 int cdi_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
 int metrics_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 

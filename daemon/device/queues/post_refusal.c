@@ -168,7 +168,7 @@ void post_refusal_note_all(const struct session *session)
 
 	if (rnic_word_load(&session_region(session)->has_refusals.value) == 0)
 		return;
-	for (uint32_t slot = 0; noted < POST_REFUSAL_NOTES &&
-				(qp = handle_table_next(&session->qps, &slot)) != NULL;)
+	for (uint32_t slot = 0;
+	     noted < POST_REFUSAL_NOTES && (qp = handle_table_next(&session->qps, &slot)) != NULL;)
 		noted += note(qp);
 }

@@ -280,7 +280,7 @@ struct rnic_completion {
 	uint32_t qpn;
 	uint32_t immediate; /* host order; with WITH_INVALIDATE the invalidated key */
 	uint32_t source_qpn;
-	uint32_t vendor_error;	   /* for diagnosis */
+	uint32_t vendor_error;	   /* the cause: rnicctl explain CODE has words for it */
 	uint32_t source_gid_index; /* for a receive: the GID to answer from */
 	uint8_t status; /* enum rnic_wc_status; unless SUCCESS only wr_id, qp, qpn and vendor_error
 			   are valid */

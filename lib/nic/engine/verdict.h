@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that can be wrong with a request or a response, and what follows, as one table:
- * verdict x service -> reply, completion, effect on the QP, counter, and a sentence for people.
+ * verdict x service -> reply, completion, effect on the QP, counter, and the cause, in causes.def.
  *
  * Checks return a verdict and do nothing; only the table's readers act. IBTA 1.4, 9.9 and tables
  * 60, 61.
@@ -86,8 +86,8 @@ struct verdict_row {
 	 */
 	bool is_fatal_unreliable;
 	uint8_t unreliable_counter;
-	const char *clause;   /* of IBTA 1.4 */
-	const char *sentence; /* what happened and what to look at, for the person who debugs */
+	uint8_t cause; /* enum rnic_cause, which has words for people; the vendor_err of completions
+			*/
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict);

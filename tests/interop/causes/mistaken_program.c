@@ -264,7 +264,7 @@ static struct ibv_sge own_bytes(void)
 	};
 }
 
-static void post_receives(void)
+static void post_all_receives(void)
 {
 	struct ibv_sge sge = own_bytes();
 	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
@@ -310,7 +310,7 @@ static void take_completion(void)
 	end.tv_sec++;
 	do {
 		if (ibv_poll_cq(program.cq, 1, &wc) == 1) {
-			printf("completion: %s\n", ibv_wc_status_str(wc.status));
+			printf("completion: %d, vendor_err 0x%02x\n", wc.status, wc.vendor_err);
 			return;
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 	exchange(peer);
 	connect_qp();
 	if (is_server)
-		post_receives();
+		post_all_receives();
 	exchange(peer);
 	if (!is_server)
 		work();

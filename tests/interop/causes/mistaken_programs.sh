@@ -51,6 +51,16 @@ look_for() {
 	done < <(grep -v '^#' "$(dirname "$0")/mistakes.txt")
 }
 
+# The code of a failed completion has words, for the same status.
+explains_completion() {
+	local status code
+	read -r status code < <(sed -nE 's/^completion: ([1-9][0-9]*), vendor_err (.*)/\1 \2/p' \
+		"$WORK/client.out")
+	[ -z "$status" ] ||
+		check "$mistake: rnicctl explains $code, of status $status" \
+			grep -qF "($status)" <("$BIN/rnicctl" explain "$code")
+}
+
 mkfifo "$WORK/held"
 for mistake in "${mistakes[@]}"; do
 	named=0
@@ -69,6 +79,7 @@ for mistake in "${mistakes[@]}"; do
 	wait_for 10 has_ended $server_pid && wait_for 10 has_ended $client_pid ||
 		fail "$mistake: the programs end"
 	look_for "$mistake" ended
+	explains_completion
 	check "$mistake is in mistakes.txt" test $named -gt 0
 done
 

@@ -16,7 +16,7 @@ struct cqe {
 	uint32_t byte_count;
 	uint32_t immediate; /* or the invalidated rkey */
 	uint32_t source_qpn;
-	uint32_t vendor_error; /* enum verdict, 0 on success */
+	uint32_t vendor_error; /* enum rnic_cause, 0 on success */
 	uint32_t retired;      /* WQEs ever retired from the work queue, this WQE included */
 	uint8_t status;	       /* enum rnic_wc_status */
 	uint8_t opcode;	       /* enum rnic_wc_opcode */

@@ -50,7 +50,7 @@ static void turn_into_error(struct cqe *cqe, enum verdict verdict)
 	const struct verdict_row *row = verdict_row(verdict);
 
 	cqe->byte_count = 0;
-	cqe->vendor_error = verdict;
+	cqe->vendor_error = row->cause;
 	cqe->wc_flags = 0;
 	cqe->is_solicited = true;
 	cqe->is_silent = false;

@@ -75,7 +75,7 @@ void receive_wqe_complete(struct engine *engine, struct qp *qp, struct cqe *cqe)
 void receive_wqe_complete_in_error(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	struct cqe cqe = {
-		.vendor_error = verdict,
+		.vendor_error = verdict_row(verdict)->cause,
 		.status = verdict_row(verdict)->receive_status,
 		.opcode = RNIC_WC_RECV,
 		.is_solicited = true, /* errors wake whoever waits for solicited ones */

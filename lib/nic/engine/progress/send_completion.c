@@ -16,7 +16,7 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		.wr_id = wqe->wr_id,
 		.qp = qp,
 		.byte_count = operation->has_result && status == RNIC_WC_SUCCESS ? wqe->length : 0,
-		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict,
+		.vendor_error = status == RNIC_WC_SUCCESS ? 0 : verdict_row(verdict)->cause,
 		.retired = queue->retired + 1,
 		.status = (uint8_t)status,
 		.opcode = operation->completion,

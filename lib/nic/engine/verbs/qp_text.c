@@ -4,6 +4,7 @@
 #include "lib/nic/engine/engine_addresses.h"
 #include "lib/nic/engine/peer_port.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/base/causes.h"
 #include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/syndrome.h"
@@ -149,7 +150,8 @@ void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
 		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
 	else
-		snprintf(text, text_bytes, "%s", verdict_row(qp->last_error)->sentence);
+		snprintf(text, text_bytes, "%s",
+			 rnic_cause_of(verdict_row(qp->last_error)->cause)->sentence);
 }
 
 const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)

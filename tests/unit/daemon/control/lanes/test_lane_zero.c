@@ -488,10 +488,10 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_receive), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_deliver), cmocka_unit_test(test_transmit),
-		cmocka_unit_test(test_blocked), cmocka_unit_test(test_deadlines),
-		cmocka_unit_test(test_network), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_receive),	   cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_deliver),	   cmocka_unit_test(test_transmit),
+		cmocka_unit_test(test_blocked),	   cmocka_unit_test(test_deadlines),
+		cmocka_unit_test(test_network),	   cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_unknown_qp),
 	};
 

@@ -370,7 +370,8 @@ static void expect_refusal(size_t i)
 	if (refusals[i].event != NO_EVENT)
 		assert_int_equal(bench.events[0], refusals[i].event);
 	if (refusals[i].receive_status != FLUSHED)
-		assert_int_equal(bench.completions[0].vendor_error, refusals[i].verdict);
+		assert_int_equal(bench.completions[0].vendor_error,
+				 verdict_row(refusals[i].verdict)->cause);
 	expect_completion(&bench, 1, refusals[i].receive_status);
 	expect_completion(&bench, 2, FLUSHED);
 	expect_no_completion(&bench);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "proto/base/causes.h"
+
+#include "tests/unit/unit_test.h"
+
+#include <ctype.h>
+
+static void expect_sentence(const char *text, size_t most)
+{
+	const size_t length = strlen(text);
+
+	assert_true(length > 20 && length < most);
+	assert_true(isupper((unsigned char)text[0]) || strncmp(text, "rnicctl", 7) == 0);
+	assert_int_equal(text[length - 1], '.');
+	assert_null(strstr(text, "  "));
+}
+
+static void test_every_row_is_complete(void **state)
+{
+	const struct rnic_cause_row *row;
+	uint32_t last_code = 0, count = 0;
+
+	(void)state;
+	for (; (row = rnic_cause_row(count)) != NULL; count++) {
+		expect_sentence(row->sentence, 160); /* as rnicctl show prints it */
+		expect_sentence(row->hint, 300);
+		assert_true(isdigit((unsigned char)row->clause[0]));
+		assert_true(row->status < RNIC_WC_STATUS_COUNT);
+		assert_true(row->code > last_code);
+		assert_ptr_equal(rnic_cause_of(row->code), row);
+		last_code = row->code;
+	}
+	assert_true(count > 30);
+	assert_null(rnic_cause_of(RNIC_CAUSE_PASS));
+	assert_null(rnic_cause_of(0x181));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_row_is_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

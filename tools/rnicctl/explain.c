@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* rnicctl explain: what a code of a failure means, and what to do. Asks no daemon. */
+#include "tools/rnicctl/rnicctl.h"
+
+#include "proto/base/causes.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What a person types: the vendor_err, the status by number or name, or the name of the cause. */
+struct explain_options {
+	const char *what; /* NULL: all causes */
+	bool json;
+};
+
+static const struct argp_option argp_options[] = {
+	{"json", 'j', NULL, 0, "Print JSON", 0},
+	{0},
+};
+
+static error_t explain_parse(int key, char *argument, struct argp_state *state)
+{
+	struct explain_options *options = state->input;
+
+	switch (key) {
+	case 'j':
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->what)
+			argp_error(state, "one code at a time, not also \"%s\"", argument);
+		options->what = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The names of completion statuses, as programs and <infiniband/verbs.h> write them. */
+static const char *const status_names[RNIC_WC_STATUS_COUNT] = {
+	[RNIC_WC_SUCCESS] = "IBV_WC_SUCCESS",
+	[RNIC_WC_LOC_LEN_ERR] = "IBV_WC_LOC_LEN_ERR",
+	[RNIC_WC_LOC_QP_OP_ERR] = "IBV_WC_LOC_QP_OP_ERR",
+	[RNIC_WC_LOC_PROT_ERR] = "IBV_WC_LOC_PROT_ERR",
+	[RNIC_WC_WR_FLUSH_ERR] = "IBV_WC_WR_FLUSH_ERR",
+	[RNIC_WC_MW_BIND_ERR] = "IBV_WC_MW_BIND_ERR",
+	[RNIC_WC_BAD_RESP_ERR] = "IBV_WC_BAD_RESP_ERR",
+	[RNIC_WC_LOC_ACCESS_ERR] = "IBV_WC_LOC_ACCESS_ERR",
+	[RNIC_WC_REM_INV_REQ_ERR] = "IBV_WC_REM_INV_REQ_ERR",
+	[RNIC_WC_REM_ACCESS_ERR] = "IBV_WC_REM_ACCESS_ERR",
+	[RNIC_WC_REM_OP_ERR] = "IBV_WC_REM_OP_ERR",
+	[RNIC_WC_RETRY_EXC_ERR] = "IBV_WC_RETRY_EXC_ERR",
+	[RNIC_WC_RNR_RETRY_EXC_ERR] = "IBV_WC_RNR_RETRY_EXC_ERR",
+};
+
+/*
+ * A number in hexadecimal is a vendor_err; one in decimal a status, which programs print so. A name
+ * is that of a cause or, with or without IBV_WC_, of a status.
+ */
+static bool explain_is_asked(const char *what, const struct rnic_cause_row *row)
+{
+	const char *status = status_names[row->status];
+	char *end;
+	unsigned long number;
+
+	if (what == NULL || strcasecmp(what, row->name) == 0)
+		return true;
+	number = strtoul(what, &end, 0);
+	if (end != what && *end == '\0')
+		return strncasecmp(what, "0x", 2) == 0
+			       ? number == row->code
+			       : row->status != RNIC_WC_SUCCESS && number == row->status;
+	return row->status != RNIC_WC_SUCCESS &&
+	       (strcasecmp(what, status) == 0 || strcasecmp(what, status + strlen("IBV_WC_")) == 0);
+}
+
+static void print_cause(const struct rnic_cause_row *row)
+{
+	printf("0x%02x %s\n", row->code, row->name);
+	printf("  %s\n", row->sentence);
+	printf("  HINT: %s\n", row->hint);
+	if (row->status != RNIC_WC_SUCCESS)
+		printf("  STATUS: %s (%u)\n", status_names[row->status], row->status);
+	else
+		printf("  STATUS: none, the connection goes on\n");
+	printf("  SOURCE: InfiniBand Architecture Specification 1.4, %s\n", row->clause);
+}
+
+static json_t *cause_json(const struct rnic_cause_row *row)
+{
+	return json_pack("{si ss si ss ss ss}", "code", row->code, "name", row->name, "status",
+			 (int)row->status, "sentence", row->sentence, "hint", row->hint, "clause",
+			 row->clause);
+}
+
+int explain_main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = explain_parse,
+		.args_doc = "[CODE]",
+		.doc = "Explain a code of a failure: the vendor_err of a completion (0x81), its "
+		       "status (12, IBV_WC_RETRY_EXC_ERR), or the name of a cause "
+		       "(RETRY_EXCEEDED). Without one: all causes.",
+	};
+	struct explain_options options = {0};
+	json_t *document = json_array();
+	const struct rnic_cause_row *row;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	for (uint32_t i = 0; (row = rnic_cause_row(i)) != NULL; i++) {
+		if (!explain_is_asked(options.what, row))
+			continue;
+		if (!options.json && json_array_size(document) > 0)
+			putchar('\n');
+		if (!options.json)
+			print_cause(row);
+		json_array_append_new(document, cause_json(row));
+	}
+	if (json_array_size(document) == 0) {
+		fprintf(stderr, "rnicctl: there is no cause %s; rnicctl explain lists all\n",
+			options.what);
+		json_decref(document);
+		return EXIT_FAILURE;
+	}
+	if (options.json)
+		json_dumpf(document, stdout, JSON_INDENT(2));
+	if (options.json)
+		putchar('\n');
+	json_decref(document);
+	return EXIT_SUCCESS;
+}
