@@ -3,11 +3,11 @@
 #include "daemon/device/host_program/direct_turn.h"
 
 #include "lib/wait/clock.h"
+#include "lib/wait/quiet_thread.h"
 #include "proto/base/bits.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,18 +125,7 @@ static void *direct_run(void *context)
 /* The program's handlers run on the program's threads. */
 int direct_start_thread(struct rnic_direct *direct)
 {
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	int error;
-
-	sigfillset(&all);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, DIRECT_STACK_BYTES);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	error = pthread_create(&direct->thread, &attributes, direct_run, direct);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
+	return quiet_thread_start(&direct->thread, DIRECT_STACK_BYTES, direct_run, direct);
 }
 
 void direct_stop_thread(struct rnic_direct *direct)

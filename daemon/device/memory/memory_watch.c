@@ -8,6 +8,7 @@
 
 #include "daemon/device/memory/watched_pieces.h"
 #include "lib/wait/clock.h"
+#include "lib/wait/quiet_thread.h"
 #include "proto/base/bits.h"
 
 #include <errno.h>
@@ -478,24 +479,6 @@ static void *reader_run(void *context)
 	return context;
 }
 
-static int reader_create_thread(void)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
-
-	sigfillset(&all);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, READER_STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	error = pthread_create(&thread, &attributes, reader_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
-}
-
 static void reader_close_descriptors(void)
 {
 	if (reader.epoll_fd >= 0)
@@ -519,7 +502,7 @@ static int reader_start(void)
 	    epoll_ctl(reader.epoll_fd, EPOLL_CTL_ADD, reader.wake_fd, &wake) != 0)
 		error = -errno;
 	else
-		error = reader_create_thread();
+		error = quiet_thread_start(NULL, READER_STACK_BYTES, reader_run, NULL);
 	if (error != 0)
 		reader_close_descriptors();
 	reader.is_running = error == 0;

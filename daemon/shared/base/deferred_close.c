@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/shared/base/deferred_close.h"
 
-#include <limits.h>
+#include "lib/wait/quiet_thread.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -146,41 +147,6 @@ static void *deferred_close_run(void *argument)
 	return NULL;
 }
 
-/* The default size is the limit (ulimit -s) of whoever started the daemon. Negative errno. */
-static int deferred_close_set_stack(pthread_attr_t *attributes)
-{
-	const size_t least = (size_t)PTHREAD_STACK_MIN;
-
-	return -pthread_attr_setstacksize(attributes, least > DEFERRED_CLOSE_STACK_BYTES
-							      ? least
-							      : DEFERRED_CLOSE_STACK_BYTES);
-}
-
-/* The device's thread alone takes signals: its loop waits for them. Negative errno. */
-static int deferred_close_start(struct deferred_close_queue *queue)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int result = -pthread_attr_init(&attributes);
-
-	if (result != 0)
-		return result;
-	result = deferred_close_set_stack(&attributes);
-	if (result == 0)
-		result = -pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (result != 0)
-		goto destroy_attributes;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = -pthread_create(&thread, &attributes, deferred_close_run, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-
-destroy_attributes:
-	pthread_attr_destroy(&attributes);
-	return result;
-}
-
 /* The queue with its thread. NULL: no memory, or no thread. */
 static struct deferred_close_queue *deferred_close_queue_of(struct deferred_close *deferred_close)
 {
@@ -193,7 +159,7 @@ static struct deferred_close_queue *deferred_close_queue_of(struct deferred_clos
 		return NULL;
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_cond_init(&queue->changed, NULL);
-	if (deferred_close_start(queue) != 0) {
+	if (quiet_thread_start(NULL, DEFERRED_CLOSE_STACK_BYTES, deferred_close_run, queue) != 0) {
 		deferred_close_free(queue);
 		return NULL;
 	}

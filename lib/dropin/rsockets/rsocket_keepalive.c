@@ -6,6 +6,7 @@
  */
 #include "lib/dropin/rsockets/rsocket_stream.h"
 #include "lib/dropin/verbs/ibv_native.h"
+#include "lib/wait/quiet_thread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ static int rsocket_keepalive_start(void)
 		pthread_cond_signal(&kept_changed);
 		return 0;
 	}
-	error = rnic_rsocket_start_thread(keep_all_alive);
+	error = quiet_thread_start(NULL, 0, keep_all_alive, NULL);
 	is_running = error == 0;
 	return error;
 }

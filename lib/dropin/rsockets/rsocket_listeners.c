@@ -10,6 +10,7 @@
  */
 #include "lib/dropin/rsockets/rsocket_stream.h"
 #include "lib/dropin/verbs/ibv_native.h"
+#include "lib/wait/quiet_thread.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -143,7 +144,7 @@ static int rsocket_listeners_start(void)
 	error = open_listening_descriptors();
 	if (error != 0)
 		return error;
-	error = rnic_rsocket_start_thread(serve_listeners);
+	error = quiet_thread_start(NULL, 0, serve_listeners, NULL);
 	if (error != 0)
 		close_descriptors();
 	is_running = error == 0;

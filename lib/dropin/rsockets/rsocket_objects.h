@@ -203,14 +203,6 @@ void rnic_rsocket_delist(struct rnic_rsocket *rs, struct rnic_rsocket_sleeper *s
 /* Under the lock: tells the sleepers that there is news. */
 void rnic_rsocket_ring(struct rnic_rsocket *rs);
 
-/* ---- rsocket_thread.c ---- */
-
-/*
- * Starts a detached thread without argument. All signals are blocked there, so that a signal to the
- * process ends a call of one of the program's own threads. -EAGAIN: no thread to be had.
- */
-int rnic_rsocket_start_thread(void *(*run)(void *));
-
 /* ---- rsocket_defaults.c ---- */
 
 /* The administrator's defaults, or ours. */

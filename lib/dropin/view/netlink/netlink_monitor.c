@@ -4,11 +4,10 @@
 #include "lib/dropin/view/netlink/netlink_source.h"
 #include "lib/dropin/view/netlink/nldev_answer.h"
 #include "lib/dropin/view/netlink/nldev_fill.h"
+#include "lib/wait/quiet_thread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,22 +145,6 @@ static void *monitor_run(void *context)
 	return NULL;
 }
 
-/* The thread takes no signal of the program. */
-static int monitor_start(struct monitor *monitor)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, monitor_run, monitor);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0)
-		pthread_detach(thread);
-	return -error;
-}
-
 /* ---- beginning ---- */
 
 /* Connects the two sockets to each other: since then each takes messages from the other alone. */
@@ -201,7 +184,7 @@ int netlink_monitor_begin(int fd)
 	monitor_note(monitor);
 	error = monitor_connect(monitor, fd);
 	if (error == 0)
-		error = monitor_start(monitor);
+		error = quiet_thread_start(NULL, 0, monitor_run, monitor);
 	if (error == 0)
 		return 0;
 	syscall(SYS_connect, fd, &monitor->program, monitor->program_bytes);
