@@ -111,64 +111,66 @@ static uint32_t watched_write(const struct memory_transfer *transfers, uint32_t 
 	return watched_move(true, transfers, count, error);
 }
 
-/*
- * Returns the region through which a word is reached: `region` itself, or `view`, which the call
- * makes. NULL: the word is gone.
- */
-static struct client_region *region_of_word(struct client_region *region, uint64_t offset,
-					    struct remote_region *view)
+/* The access to a word, from word_enter() to word_leave(). */
+struct watched_word {
+	struct memory_gate *gate;
+	const struct client_memory_ops *ops; /* of the memory itself */
+	struct client_region *region;	     /* through which the word is reached */
+	struct remote_region view;
+};
+
+/* Returns whether the word is still there. Either way word_leave() follows. */
+static bool word_enter(struct watched_word *word, struct client_region *region, uint64_t offset)
 {
 	struct remote_region *watched = watched_region_of(region);
 
+	word->gate = &watched->process->gate;
+	word->ops = watched->inner;
+	word->region = region;
+	memory_gate_enter(word->gate);
 	if (!watched->range.is_torn)
-		return region;
-	return view_of(watched, offset, view) >= sizeof(uint64_t) ? &view->region : NULL;
+		return true;
+	word->region = &word->view.region;
+	return view_of(watched, offset, &word->view) >= sizeof(uint64_t);
+}
+
+static void word_leave(const struct watched_word *word)
+{
+	memory_gate_leave(word->gate);
 }
 
 static int watched_compare_swap(struct client_region *region, uint64_t offset, uint64_t compare,
 				uint64_t swap, uint64_t *original)
 {
-	const struct remote_region *watched = watched_region_of(region);
-	struct memory_gate *gate = &watched->process->gate;
-	struct remote_region view;
+	struct watched_word word;
 	int result = -EFAULT;
 
-	memory_gate_enter(gate);
-	region = region_of_word(region, offset, &view);
-	if (region != NULL)
-		result = watched->inner->compare_swap(region, offset, compare, swap, original);
-	memory_gate_leave(gate);
+	if (word_enter(&word, region, offset))
+		result = word.ops->compare_swap(word.region, offset, compare, swap, original);
+	word_leave(&word);
 	return result;
 }
 
 static int watched_fetch_add(struct client_region *region, uint64_t offset, uint64_t add,
 			     uint64_t *original)
 {
-	const struct remote_region *watched = watched_region_of(region);
-	struct memory_gate *gate = &watched->process->gate;
-	struct remote_region view;
+	struct watched_word word;
 	int result = -EFAULT;
 
-	memory_gate_enter(gate);
-	region = region_of_word(region, offset, &view);
-	if (region != NULL)
-		result = watched->inner->fetch_add(region, offset, add, original);
-	memory_gate_leave(gate);
+	if (word_enter(&word, region, offset))
+		result = word.ops->fetch_add(word.region, offset, add, original);
+	word_leave(&word);
 	return result;
 }
 
 static int watched_store(struct client_region *region, uint64_t offset, uint64_t value)
 {
-	const struct remote_region *watched = watched_region_of(region);
-	struct memory_gate *gate = &watched->process->gate;
-	struct remote_region view;
+	struct watched_word word;
 	int result = -EFAULT;
 
-	memory_gate_enter(gate);
-	region = region_of_word(region, offset, &view);
-	if (region != NULL)
-		result = watched->inner->store(region, offset, value);
-	memory_gate_leave(gate);
+	if (word_enter(&word, region, offset))
+		result = word.ops->store(word.region, offset, value);
+	word_leave(&word);
 	return result;
 }
 
