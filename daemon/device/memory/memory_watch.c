@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -604,11 +605,30 @@ static bool try_join_own(struct memory_gate *gate)
 	return gate->watch != NULL;
 }
 
+static int is_valgrinds(struct dl_phdr_info *library, size_t bytes, void *context)
+{
+	(void)bytes;
+	(void)context;
+	return strstr(library->dlpi_name, "/vgpreload_core") != NULL;
+}
+
+/*
+ * valgrind runs one thread at a time, and does not know that munmap(2) may wait: the reader would
+ * never run, and the thread that unmaps wait for ever. Each of valgrind's tools brings this library
+ * into the program.
+ */
+static bool threads_wait_for_each_other(void)
+{
+	return dl_iterate_phdr(is_valgrinds, NULL) != 0;
+}
+
 int memory_gate_open_own(struct memory_gate *gate)
 {
 	sigset_t before;
 	int fd, error;
 
+	if (threads_wait_for_each_other())
+		return -EOPNOTSUPP;
 	/* The watch outlives the devices, which tell a child of fork() what to close. */
 	if (!atomic_exchange(&reader.is_quiet, true))
 		pthread_atfork(NULL, NULL, memory_watch_forget);

@@ -5,9 +5,9 @@
  * pages, and waits until this process has read the announcement. The pages are registered in
  * write-protect mode and never protected, so no access of the program or of ours ever waits.
  *
- * One thread of this process reads for all address spaces (memory_reader.c). The kernel lets the
- * program go on with the read itself, so the thread first holds up the copies into that address
- * space, then reads, marks what is gone, and lets the copies go on. A copy enters a gate for that:
+ * One thread of this process reads for all address spaces. The kernel lets the program go on with
+ * the read itself, so the thread first holds up the copies into that address space, then reads,
+ * marks what is gone, and lets the copies go on. A copy enters a gate for that:
  * one word to write and one to read. The thread waits for a copy under way, but no longer than
  * WATCH_PATIENCE_NS: the copy may wait for a page that the program itself serves, or a handler of
  * signals that came meanwhile may be what unmaps. So the thread waits for nothing that could wait
@@ -52,7 +52,7 @@ int memory_gate_open(struct memory_gate *gate, int fd);
 
 /*
  * Opens the gate to the address space of this process itself, whose watch stays to the end of the
- * process. Errors as above, and those of userfaultfd(2).
+ * process. Errors as above, and those of userfaultfd(2); -EOPNOTSUPP also under valgrind.
  */
 int memory_gate_open_own(struct memory_gate *gate);
 

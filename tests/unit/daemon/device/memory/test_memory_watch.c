@@ -6,6 +6,7 @@
 #include "tests/unit/thread_state.h"
 #include "tests/unit/unit_test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -294,6 +295,19 @@ static void test_a_watch_ends_with_its_gate(void **state)
 	munmap(pages, 4096 * page);
 }
 
+/* valgrind runs one thread at a time: no thread could read what another one waits for. */
+static void test_valgrind_has_no_watch_of_its_own(void **state)
+{
+	struct memory_gate other = {0};
+	void *library = dlopen(VALGRIND_LIBRARY, RTLD_NOW);
+
+	(void)state;
+	assert_non_null(library);
+	assert_int_equal(memory_gate_open_own(&other), -EOPNOTSUPP);
+	assert_null(other.watch);
+	dlclose(library);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_a_child_unmaps_without_a_wait),
 		cmocka_unit_test(test_other_descriptors_are_refused),
 		cmocka_unit_test(test_a_watch_ends_with_its_gate),
+		cmocka_unit_test(test_valgrind_has_no_watch_of_its_own),
 	};
 	const int error = memory_gate_open_own(&gate);
 
