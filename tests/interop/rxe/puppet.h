@@ -76,6 +76,7 @@ void answer_done(void); /* without a number */
 struct puppet_object *puppet_find(struct puppet *puppet, enum puppet_kind kind, uint64_t number);
 
 int puppet_open(struct puppet *puppet, const struct arguments *arguments);
+int puppet_close(struct puppet *puppet, const struct arguments *arguments);
 int puppet_gid(struct puppet *puppet, const struct arguments *arguments);
 int puppet_pd(struct puppet *puppet, const struct arguments *arguments);
 int puppet_mr(struct puppet *puppet, const struct arguments *arguments);

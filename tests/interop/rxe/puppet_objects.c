@@ -222,14 +222,17 @@ int puppet_srq(struct puppet *puppet, const struct arguments *arguments)
 	return 0;
 }
 
-/* qp pd send_cq recv_cq type sends receives srq */
+/* qp pd send_cq recv_cq type sends receives srq operations: these are for ibv_qp_to_qp_ex() */
 int puppet_qp(struct puppet *puppet, const struct arguments *arguments)
 {
 	struct puppet_object *object = find_place(puppet);
 	struct puppet_object *srq = puppet_find(puppet, PUPPET_SRQ, argument(arguments, "srq"));
 	struct puppet_object *send_cq, *recv_cq;
 	struct ibv_pd *pd = find_pd(puppet, arguments);
-	struct ibv_qp_init_attr attributes = {
+	struct ibv_qp_init_attr_ex attributes = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+		.send_ops_flags = argument(arguments, "operations"),
 		.qp_type = (enum ibv_qp_type)argument(arguments, "type"),
 		.cap =
 			{
@@ -247,7 +250,9 @@ int puppet_qp(struct puppet *puppet, const struct arguments *arguments)
 	attributes.send_cq = send_cq->cq;
 	attributes.recv_cq = recv_cq->cq;
 	attributes.srq = srq != NULL ? srq->srq : NULL;
-	object->qp = ibv_create_qp(pd, &attributes);
+	if (attributes.send_ops_flags != 0)
+		attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	object->qp = ibv_create_qp_ex(puppet->context, &attributes);
 	if (object->qp == NULL)
 		return errno;
 	object->kind = PUPPET_QP;
@@ -431,15 +436,14 @@ static void drop_events(struct ibv_context *context)
 }
 
 /*
- * reset: destroys all objects, those first that use others. A window that is bound uses its queue
- * pair: rxe waits 50 s for it.
+ * Destroys all objects, those first that use others. A window that is bound uses its queue pair:
+ * rxe waits 50 s for it.
  */
-int puppet_reset(struct puppet *puppet, const struct arguments *arguments)
+static int destroy_all(struct puppet *puppet)
 {
 	static const enum puppet_kind order[] = {PUPPET_MW, PUPPET_QP, PUPPET_SRQ, PUPPET_AH,
 						 PUPPET_MR, PUPPET_CQ, PUPPET_PD};
 
-	(void)arguments;
 	drop_events(puppet->context);
 	for (size_t kind = 0; kind < sizeof(order) / sizeof(order[0]); kind++) {
 		for (int i = 0; i < PUPPET_OBJECTS; i++) {
@@ -451,6 +455,31 @@ int puppet_reset(struct puppet *puppet, const struct arguments *arguments)
 				return error;
 		}
 	}
+	return 0;
+}
+
+/* reset: destroys all objects. */
+int puppet_reset(struct puppet *puppet, const struct arguments *arguments)
+{
+	int error = destroy_all(puppet);
+
+	(void)arguments;
+	if (error == 0)
+		answer_done();
+	return error;
+}
+
+/* close: lets go of the device, with all objects. "open" takes it again. */
+int puppet_close(struct puppet *puppet, const struct arguments *arguments)
+{
+	int error = puppet->context != NULL ? destroy_all(puppet) : 0;
+
+	(void)arguments;
+	if (error == 0 && puppet->context != NULL)
+		error = ibv_close_device(puppet->context);
+	if (error != 0)
+		return error;
+	puppet->context = NULL;
 	answer_done();
 	return 0;
 }

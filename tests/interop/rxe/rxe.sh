@@ -13,7 +13,15 @@
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
-[ -n "${RNIC_TEST_WORK:-}" ] || "$(dirname "$0")/rxe_fetch.sh" "${RNIC_BUILD:?}/rxe-guest/package"
+suite=${1:-}
+guest=${RNIC_BUILD:?}/rxe-guest${suite:+-$suite}
+# With the kernel of a later release than this machine's go its libraries for verbs.
+case $suite in
+sid) packages=(libc6 libibverbs1 ibverbs-providers libnl-3-200 libnl-route-3-200) ;;
+*) packages=() ;;
+esac
+[ -n "${RNIC_TEST_WORK:-}" ] ||
+	"$(dirname "$0")/rxe_fetch.sh" "$guest/package" ${suite:+"$suite" "${packages[@]}"}
 . "$(dirname "$0")/../lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -55,7 +63,7 @@ is_reborn() {
 	skip_part "the first run of a stage against rxe: the guest failed: $fault"
 	tail -n 60 "$WORK/console" | sed 's/^/      | /'
 	guest_end
-	guest_start "$BUILD/rxe-guest"
+	guest_start "$guest"
 }
 
 # run_stage NAME OPTIONS [OPTION OF RNIC-RUN]
@@ -82,14 +90,14 @@ run_stage() {
 
 refusal=$(guest_refusal)
 [ -z "$refusal" ] || skip_test "no emulated machine: $refusal"
-guest_build "$BUILD/rxe-guest" || skip_test "no emulated machine: $guest_problem"
+guest_build "$guest" || skip_test "no emulated machine: $guest_problem"
 
 side_namespace[0]=rnic-$RUN_ID-0
 ip netns add "${side_namespace[0]}" || skip_test "no network namespaces here"
 on 0 ip link set lo up
 guest_wire || skip_test "no emulated machine: $guest_problem"
 
-guest_start "$BUILD/rxe-guest"
+guest_start "$guest"
 first_fault=""
 guest_is_lost=""
 

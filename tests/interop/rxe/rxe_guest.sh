@@ -6,7 +6,7 @@
 # verbs_puppet. Nothing is written outside the directory that guest_build is given.
 #
 #   guest_refusal               why there can be no guest here; nothing when there can
-#   guest_build DIRECTORY       packs what is missing there, with the package that rxe_fetch.sh left
+#   guest_build DIRECTORY       packs what is missing there, with the packages that rxe_fetch.sh left
 #                               in DIRECTORY/package; sets guest_problem if it cannot
 #   guest_wire                  makes tap0 in side 0's network namespace; sets guest_problem if it
 #                               cannot
@@ -32,30 +32,60 @@ guest_refusal() {
 	[ "$(id -u)" -eq 0 ] || { echo "network namespaces need root"; return; }
 	[ "$(uname -m)" = x86_64 ] || { echo "the emulated machine is an x86-64 one"; return; }
 	[ -c /dev/net/tun ] || { echo "there is no /dev/net/tun"; return; }
-	for program in qemu-system-x86_64 busybox xz make dpkg-deb apt-get \
+	for program in qemu-system-x86_64 busybox xz zstd make dpkg-deb apt-get \
 		"${guest_programs[@]}"; do
 		command -v "$program" >/dev/null || { echo "$program is not installed"; return; }
 	done
 }
 
-# Sets guest_package. What was fetched before does while the archive cannot be reached.
+# Sets guest_packages. What was fetched before does while the archive cannot be reached.
 guest_find_kernel() {
-	# shellcheck disable=SC2012 # the newest one; apt gives packages plain names
-	guest_package=$(ls -t "$1"/package/linux-image-*.deb 2>/dev/null | head -n 1)
-	[ -n "$guest_package" ] || {
+	mapfile -t guest_packages < <(sed "s,^,$1/package/," "$1/package/list" 2>/dev/null)
+	[ ${#guest_packages[@]} -gt 0 ] || {
 		guest_problem="no kernel can be fetched: $(tail -n 1 "$1/package/apt")"
 		return 1
 	}
 }
 
-# Debian's kernel unpacks itself, which takes seconds when emulated: done here.
+# guest_extract DIRECTORY: DIRECTORY/tree, without the modules that no emulated machine needs. The
+# modules are below /lib in one release of Debian and below /usr/lib in the next.
+guest_extract() {
+	local package
+	local kept=("*/vmlinuz*" "*/kernel/"{arch,crypto,lib,net,fs/configfs}"/*"
+		"*/kernel/drivers/"{infiniband/core,infiniband/sw,virtio,char}"/*"
+		"*/kernel/drivers/net/*.ko*" "*.so*")
+	mkdir -p "$1/tree"
+	for package in "${guest_packages[@]}"; do
+		dpkg-deb --fsys-tarfile "$package" | tar -x -C "$1/tree" --wildcards \
+			--exclude="*/net/ethernet/*" --exclude="*/net/wireless/*" "${kept[@]}" \
+			2>/dev/null
+		[ "${PIPESTATUS[0]}" -eq 0 ] ||
+			{ guest_problem="$package cannot be unpacked"; return 1; }
+	done
+	[ -e "$1/tree/lib" ] || ln -s usr/lib "$1/tree/lib"
+}
+
+# guest_number FILE OFFSET BYTES: a number in the header of a kernel's image.
+guest_number() {
+	od -An -j "$2" -N "$3" -t "u$3" "$1" | tr -d ' '
+}
+
+# Debian's kernel unpacks itself, which takes seconds when emulated: done here. The image's header
+# says where the packed kernel is (Documentation/arch/x86/boot.rst); its length counts four bytes
+# behind it.
 guest_unpack_kernel() {
-	local directory=$1 image offset
-	image=$(echo "$directory"/tree/boot/vmlinuz-*)
-	offset=$(LC_ALL=C grep -abo $'\xfd7zXZ' "$image" | head -n 1 | cut -d: -f1)
-	tail -c +$((${offset:-0} + 1)) "$image" | xz -dc >"$directory/vmlinux" 2>/dev/null
-	[ "$(head -c 4 "$directory/vmlinux" | tail -c 3)" = ELF ] ||
-		{ guest_problem="the kernel image is not packed by xz"; return 1; }
+	local directory=$1 image offset length unpack
+	image=$(find "$directory/tree" -name "vmlinuz*" | head -n 1)
+	[ -n "$image" ] || { guest_problem="the packages have no kernel image"; return 1; }
+	offset=$((($(guest_number "$image" 0x1f1 1) + 1) * 512 + $(guest_number "$image" 0x248 4)))
+	length=$(($(guest_number "$image" 0x24c 4) - 4))
+	case $(tail -c +$((offset + 1)) "$image" | head -c 4 | od -An -tx1 | tr -d ' ') in
+	fd377a58) unpack=xz ;;
+	28b52ffd) unpack=zstd ;;
+	*) guest_problem="the kernel image is packed neither by xz nor by zstd"; return 1 ;;
+	esac
+	tail -c +$((offset + 1)) "$image" | head -c "$length" | $unpack -dc >"$directory/vmlinux" ||
+		{ guest_problem="$unpack cannot unpack the kernel image"; return 1; }
 }
 
 # The files of the modules in guest_modules and of all that they need, relative to /lib/modules/X.
@@ -86,25 +116,39 @@ guest_module_files() {
 }
 
 guest_pick_modules() {
-	local modules version file
+	local modules version file copy
 	modules=$(echo "$1"/tree/lib/modules/*)
 	version=$(basename "$modules")
 	busybox depmod -b "$1/tree" "$version"
 	for file in $(guest_module_files "$modules/modules.dep"); do
-		mkdir -p "$1/picked/lib/modules/$version/$(dirname "$file")"
-		cp "$modules/$file" "$1/picked/lib/modules/$version/$file"
+		copy=$1/picked/lib/modules/$version/${file%.xz}
+		mkdir -p "$(dirname "$copy")"
+		case $file in
+		*.xz) xz -dc "$modules/$file" >"$copy" ;;
+		*) cp "$modules/$file" "$copy" ;;
+		esac
 	done
 	busybox depmod -b "$1/picked" "$version"
 }
 
-# vmlinux and picked/ from the package, once.
+# guest_pick_libraries DIRECTORY: DIRECTORY/picked/newer has what verbs_puppet is run with, where
+# the packages have more than a kernel.
+guest_pick_libraries() {
+	local from=$1/tree/usr/lib/x86_64-linux-gnu
+	[ -e "$from/libc.so.6" ] || return 0
+	mkdir -p "$1/picked/newer" "$1/picked/${from#"$1/tree/"}/libibverbs"
+	cp -L "$from"/{ld-linux-x86-64.so.2,libc.so.6,libibverbs.so.1,libnl-3.so.200,libnl-route-3.so.200} \
+		"$1/picked/newer/"
+	cp "$from"/libibverbs/librxe-rdmav*.so "$1/picked/${from#"$1/tree/"}/libibverbs/"
+}
+
+# vmlinux and picked/ from the packages, once.
 guest_unpack() {
-	local wanted="$guest_package: ${guest_modules[*]}"
+	local wanted="${guest_packages[*]}: ${guest_modules[*]}"
 	[ "$(cat "$1/unpacked" 2>/dev/null)" != "$wanted" ] || return 0
 	rm -rf "$1/tree" "$1/picked" "$1/unpacked"
-	dpkg-deb -x "$guest_package" "$1/tree" ||
-		{ guest_problem="$guest_package cannot be unpacked"; return 1; }
-	guest_unpack_kernel "$1" && guest_pick_modules "$1" || return 1
+	guest_extract "$1" && guest_unpack_kernel "$1" && guest_pick_modules "$1" &&
+		guest_pick_libraries "$1" || return 1
 	rm -r "$1/tree"
 	echo "$wanted" >"$1/unpacked"
 }

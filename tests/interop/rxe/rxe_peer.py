@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 ANSWER_SECONDS = 60      # a puppet that is silent for longer is gone
 BOOT_SECONDS = 180       # what the emulated machine may take on a busy host
+SETTLE_SECONDS = 1       # after a NAK, in which a kernel's worker breaks its queue pair
 BUFFER_BYTES = 1 << 20
 QKEY = 0x11111111
 
@@ -66,6 +67,8 @@ class Access(enum.IntFlag):
     REMOTE_READ = 4
     REMOTE_ATOMIC = 8
     MW_BIND = 16
+    ON_DEMAND = 64
+    FLUSH_GLOBAL = 256
 
 
 ALL_ACCESS = (Access.LOCAL_WRITE | Access.REMOTE_WRITE | Access.REMOTE_READ
@@ -122,6 +125,7 @@ class Peer:
         self.received = b""
         self.gids = {}
         self.has_windows = False
+        self.kernel = (0, 0)
 
     @classmethod
     def start(cls, name, command):
@@ -153,8 +157,9 @@ class Peer:
         self.stream.settimeout(0.5)
         while True:
             number = int.from_bytes(os.urandom(4), "big")
-            self.send(f"hello number={number}\n")
             try:
+                # Nobody reads yet while the guest boots: what waits fills the socket in the end.
+                self.send(f"hello number={number}\n")
                 while self.read_line() != f"ok echo={number}":
                     pass
                 break
@@ -165,6 +170,7 @@ class Peer:
         self.ask("open")
         self.ask("reset")
         self.has_windows = self.can_allocate_window()
+        self.kernel = tuple(self.ask("kernel").values())
 
     def send(self, text):
         try:
@@ -255,11 +261,11 @@ class Endpoint:
     """One queue pair and its buffer. Makes everything anew, so that no case sees another.
 
     With `shared` the receives are those of a shared receive queue. With `beside` the peer keeps the
-    objects that it has.
+    objects that it has. `operations` are those of a queue pair for ibv_qp_to_qp_ex().
     """
 
     def __init__(self, peer, service, family, *, mr_access=ALL_ACCESS, qp_access=ALL_ACCESS,
-                 depth=128, shared=False, beside=False):
+                 depth=128, shared=False, beside=False, operations=0):
         self.peer = peer
         self.service = service
         self.family = family
@@ -274,7 +280,8 @@ class Endpoint:
         self.recv_cq = peer.ask("cq", entries=2 * depth)["number"]
         srq = peer.ask("srq", pd=self.pd, entries=depth)["number"] if shared else 0
         made = peer.ask("qp", pd=self.pd, send_cq=self.send_cq, recv_cq=self.recv_cq,
-                        type=service, sends=depth, receives=0 if shared else depth, srq=srq)
+                        type=service, sends=depth, receives=0 if shared else depth, srq=srq,
+                        operations=operations)
         self.qp, self.qpn = made["number"], made["qpn"]
         self.receives = {"srq": srq} if shared else {"qp": self.qp}   # where they are posted
         if service == Service.UC:
@@ -318,6 +325,13 @@ class Endpoint:
 
     def state(self):
         return State(self.peer.ask("query", qp=self.qp)["state"])
+
+    def settle(self, state):
+        """The state of the queue pair, as soon as it is this one, or when that took too long."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while (found := self.state()) != state and time.monotonic() < deadline:
+            time.sleep(0.005)    # between two polls
+        return found
 
     def event(self, timeout_ms):
         return Event(self.peer.ask("event", timeout_ms=timeout_ms)["type"])

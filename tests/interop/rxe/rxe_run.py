@@ -81,6 +81,7 @@ class Report:
         """Whether rxe is known to show this in that case; remembers that it did."""
         for deviation in cases.DEVIATIONS:
             if (fnmatch.fnmatchcase(name, deviation.case) and deviation.requester == requester
+                    and deviation.since <= self.guest.kernel < deviation.until
                     and bool(deviation.seen) == bool(seen)
                     and seen.items() <= deviation.seen.items()):
                 self.deviations.add(deviation.reason)
@@ -319,7 +320,7 @@ def observe(requester, responder, family, failure):
     return {"first": statuses[0], "second": statuses[1], "requester": first.state(),
             "receives": tuple(Status(wc.status) for wc in received
                               if wc.status != Status.WR_FLUSH_ERR),
-            "responder": second.state(), "event": second.event(0)}
+            "responder": second.settle(failure.responder), "event": second.event(0)}
 
 
 def stages(is_long):
@@ -360,7 +361,8 @@ def run_stage(stage, arguments):
             peer.close()
     for reason in sorted(report.deviations):
         print("#     deviation:", reason)
-    print(f"#     {arguments.stage}: {report.counts}")
+    release = ".".join(map(str, peers["rxe"].kernel))
+    print(f"#     {arguments.stage}, Linux {release}: {report.counts}")
     return 1 if report.counts["FAIL"] else 0
 
 

@@ -16,6 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+
+/*
+ * Headers of rdma-core 44 lack FLUSH, whose function follows wr_atomic_write() in struct ibv_qp_ex
+ * of later libraries.
+ */
+struct qp_with_flush {
+	struct ibv_qp_ex up_to_atomic_write;
+	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length,
+			 uint8_t type, uint8_t level);
+};
 
 /* Bytes 8 * index on of the endless pattern that a seed names: no two places of it look alike. */
 static uint64_t pattern_word(uint64_t seed, uint64_t index)
@@ -112,6 +124,19 @@ static int do_poke(struct puppet *puppet, const struct arguments *arguments)
 	if (bytes == NULL)
 		return EINVAL;
 	memcpy(bytes, &value, sizeof(value));
+	answer_done();
+	return 0;
+}
+
+/* discard mr offset length: whole pages, which are all zeros then. */
+static int do_discard(struct puppet *puppet, const struct arguments *arguments)
+{
+	uint8_t *bytes = find_bytes(puppet, arguments);
+
+	if (bytes == NULL)
+		return EINVAL;
+	if (madvise(bytes, argument(arguments, "length"), MADV_DONTNEED) != 0)
+		return errno;
 	answer_done();
 	return 0;
 }
@@ -242,6 +267,57 @@ static int do_send(struct puppet *puppet, const struct arguments *arguments)
 	return error;
 }
 
+/* The queue pair that the line names, with a request begun; NULL when it was not made for that. */
+static struct ibv_qp_ex *begin_request(struct puppet *puppet, const struct arguments *arguments)
+{
+	struct puppet_object *object = puppet_find(puppet, PUPPET_QP, argument(arguments, "qp"));
+	struct ibv_qp_ex *qp = object != NULL ? ibv_qp_to_qp_ex(object->qp) : NULL;
+
+	if (qp == NULL)
+		return NULL;
+	ibv_wr_start(qp);
+	qp->wr_id = argument(arguments, "wr_id");
+	qp->wr_flags = (unsigned int)argument(arguments, "flags");
+	return qp;
+}
+
+static int end_request(struct ibv_qp_ex *qp)
+{
+	int error = ibv_wr_complete(qp);
+
+	if (error == 0)
+		answer_done();
+	return error;
+}
+
+/* flush qp wr_id flags rkey address length type level */
+static int do_flush(struct puppet *puppet, const struct arguments *arguments)
+{
+	struct ibv_qp_ex *qp = begin_request(puppet, arguments);
+
+	if (qp == NULL)
+		return EINVAL;
+	((struct qp_with_flush *)qp)
+		->wr_flush(qp, (uint32_t)argument(arguments, "rkey"),
+			   argument(arguments, "address"), argument(arguments, "length"),
+			   (uint8_t)argument(arguments, "type"),
+			   (uint8_t)argument(arguments, "level"));
+	return end_request(qp);
+}
+
+/* atomic_write qp wr_id flags rkey address value */
+static int do_atomic_write(struct puppet *puppet, const struct arguments *arguments)
+{
+	struct ibv_qp_ex *qp = begin_request(puppet, arguments);
+	uint64_t value = argument(arguments, "value");
+
+	if (qp == NULL)
+		return EINVAL;
+	ibv_wr_atomic_write(qp, (uint32_t)argument(arguments, "rkey"),
+			    argument(arguments, "address"), &value);
+	return end_request(qp);
+}
+
 static void print_completion(const struct ibv_wc *wc)
 {
 	uint32_t immediate = 0;
@@ -350,6 +426,20 @@ static int do_hello(struct puppet *puppet, const struct arguments *arguments)
 	return 0;
 }
 
+/* kernel: the release that this program runs on. */
+static int do_kernel(struct puppet *puppet, const struct arguments *arguments)
+{
+	unsigned int major, minor;
+	struct utsname system;
+
+	(void)puppet;
+	(void)arguments;
+	if (uname(&system) != 0 || sscanf(system.release, "%u.%u", &major, &minor) != 2)
+		return ENOENT;
+	answer("major=%u minor=%u", major, minor);
+	return 0;
+}
+
 static const struct command commands[] = {
 	{"hello", do_hello},	     {"open", puppet_open},   {"gid", puppet_gid},
 	{"pd", puppet_pd},	     {"mr", puppet_mr},	      {"mw", puppet_mw},
@@ -358,7 +448,9 @@ static const struct command commands[] = {
 	{"destroy", puppet_destroy}, {"reset", puppet_reset}, {"fill", do_fill},
 	{"check", do_check},	     {"peek", do_peek},	      {"poke", do_poke},
 	{"receive", do_receive},     {"send", do_send},	      {"poll", do_poll},
-	{"event", do_event},	     {"run", do_run},
+	{"event", do_event},	     {"run", do_run},	      {"close", puppet_close},
+	{"kernel", do_kernel},	     {"flush", do_flush},     {"atomic_write", do_atomic_write},
+	{"discard", do_discard},
 };
 
 static int obey(struct puppet *puppet, char *line)
