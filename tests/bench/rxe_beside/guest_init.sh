@@ -9,6 +9,8 @@
 #     @@ MTU STACK ROW ROUND        before the output of the row's client
 #     @@ end STATUS                 after that
 #
+# A row with a round trip is ROW@RTTms.
+#
 # Both devices of rxe are in the first network namespace, where alone rxe works on older kernels:
 # rules of routing send what goes from one to the other over the wire. The devices of rnicd are in a
 # namespace each.
@@ -20,14 +22,19 @@ mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /var
 ln -s /run /var/run
 for folder in /run /tmp /dev/shm; do mount -t tmpfs -o mode=755 tmpfs $folder; done
-for module in veth crc32_generic ib_uverbs rdma_rxe; do modprobe $module; done
+for module in veth crc32_generic ib_uverbs rdma_rxe sch_netem; do modprobe $module; done
 ulimit -l unlimited
-# shellcheck source=/dev/null # rxe_beside.sh writes MTUS, ROUNDS, STACKS and LIMIT_S
+# shellcheck source=/dev/null # rxe_beside.sh writes MTUS, RTTS, ROUNDS, STACKS and LIMIT_S
 . /settings
 
-# The shell of busybox prefers its own ip, which knows neither veth nor network namespaces.
+# The shell of busybox prefers its own ip, which knows neither veth nor network namespaces, and its
+# own tc, which does not know netem.
 ip() {
 	/bin/ip "$@"
+}
+
+tc() {
+	/bin/tc "$@"
 }
 
 link_up() {
@@ -65,6 +72,18 @@ set_mtu() {
 	for end in 0 1; do
 		ip link set va$end mtu "$1"
 		ip -n n$end link set vb$end mtu "$1"
+	done
+}
+
+# set_rtt MS: a queue that holds what is on the way with it.
+set_rtt() {
+	for end in 0 1; do
+		for device in "-n n$end|vb$end" "|va$end"; do
+			# shellcheck disable=SC2086 # words
+			tc ${device%|*} qdisc del dev ${device#*|} root 2>/dev/null
+			[ "$1" = 0 ] || tc ${device%|*} qdisc add dev ${device#*|} root \
+				netem delay $(($1 * 500))us limit 100000 || echo "@@ no netem"
+		done
 	done
 }
 
@@ -147,18 +166,28 @@ run_row() {
 	echo "@@ end $status after $tries tries"
 }
 
-link_up
-for mtu in $MTUS; do
-	set_mtu "$mtu"
-	start_daemons
+# run_rounds: all rows, as often as wanted, on the MTU and the round trip that are set.
+run_rounds() {
+	path=@${rtt}ms
+	[ "$rtt" != 0 ] || path=""
 	for round in $(seq "$ROUNDS"); do
 		while read -r row command; do
 			for stack in $STACKS; do
-				echo "@@ $mtu $stack $row $round"
+				echo "@@ $mtu $stack $row$path $round"
 				# shellcheck disable=SC2086 # words
 				run_row "$stack" $command
 			done
 		done </rows
+	done
+}
+
+link_up
+for mtu in $MTUS; do
+	set_mtu "$mtu"
+	start_daemons
+	for rtt in $RTTS; do
+		set_rtt "$rtt"
+		run_rounds
 	done
 	end_daemons
 done

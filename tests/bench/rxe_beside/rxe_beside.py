@@ -16,6 +16,7 @@ import sys
 # Messages of a bandwidth test; latencies have as many round trips as perftest counts.
 ROWS = {
     "write_64k": "ib_write_bw -s 65536 -n 5000 -N --report_gbits",
+    "write_deep_64k": "ib_write_bw -s 65536 -t 512 -n 1000 -N --report_gbits",
     "write_1m": "ib_write_bw -s 1048576 -n 400 -t 16 -N --report_gbits",
     "read_64k": "ib_read_bw -s 65536 -n 5000 -N --report_gbits",
     "send_64k": "ib_send_bw -s 65536 -n 5000 -N --report_gbits",
@@ -39,19 +40,24 @@ def parse_row(name, output):
     if not match:
         return None
     cells = [float(cell) for cell in match.group(1).split()]
+    name = name.partition("@")[0]    # without the round trip
     column = 3 if name.endswith(("_64k", "_1m", "_1k", "_64k_events")) else 4
     return cells[column] if len(cells) > column and cells[column] > 0 else None
 
 
 def with_part(command, part):
-    """The command with fewer messages; at least 100, which perftest's batches need."""
-    return re.sub(r"-n (\d+)", lambda count: f"-n {max(100, int(count.group(1)) // part)}", command)
+    """The command with fewer messages; at least 100, which perftest's batches need, and as many as
+    may be posted at a time."""
+    depth = re.search(r"-t (\d+)", command)
+    least = max(100, int(depth.group(1)) if depth else 0)
+    return re.sub(r"-n (\d+)", lambda count: f"-n {max(least, int(count.group(1)) // part)}",
+                  command)
 
 
 def unit_of(name):
     if "_lat" in name:
         return "us"
-    return "M/s" if name == "write_rate" else "Gb/s"
+    return "M/s" if name.startswith("write_rate") else "Gb/s"
 
 
 def parse_console(text):

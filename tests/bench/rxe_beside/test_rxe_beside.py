@@ -45,6 +45,8 @@ class RxeBeside(unittest.TestCase):
         done = run("--rows", "write_64k|write_1m", "--part", "10")
         self.assertIn("-s 65536 -n 500 -N", done.stdout)
         self.assertIn("-s 1048576 -n 100 -t", done.stdout)
+        done = run("--rows", "write_deep", "--part", "10")
+        self.assertIn("-t 512 -n 512 -N", done.stdout)
 
     def test_ratios_are_of_medians(self):
         console = "".join(section("rxe", "write_64k", BANDWIDTH.format(value), number) +
@@ -58,6 +60,13 @@ class RxeBeside(unittest.TestCase):
                       "4.00 Gb/s (2.00 to 18.00) | 2.00 |", done.stdout)
         self.assertIn("| 20.00 us (20.00 to 20.00) | 30.00 us (30.00 to 30.00) | 1.50 |",
                       done.stdout)
+
+    def test_a_row_has_a_round_trip(self):
+        console = (section("rxe", "write_64k@10ms", BANDWIDTH.format(1.0)) +
+                   section("rnicd", "write_64k@10ms", BANDWIDTH.format(5.0)))
+        done = table_of(console + "@@ done\n")
+        self.assertIn("| 9000 | write_64k@10ms | 1.00 Gb/s (1.00 to 1.00) | "
+                      "5.00 Gb/s (5.00 to 5.00) | 5.00 |", done.stdout)
 
     def test_a_failed_row_is_told(self):
         done = table_of(section("rxe", "send_lat", LATENCY.format(20)) +
