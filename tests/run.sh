@@ -18,7 +18,8 @@
 #       hostile                 users who attack another, with more of each attack; then the hostile
 #                               clients under sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
-#       rxe                     the cases against Linux rdma_rxe, with long amounts
+#       rxe                     the cases against Linux rdma_rxe, with long amounts, of Debian 12,
+#                               13 and sid; what it can on later kernels; a path with a delay
 #       storm                   50,000 seeds of each storm
 #       debian                  the quick start, the README's commands, the quick suites, the
 #                               packages and tools/ci on a fresh Debian 13 and 12 (root)

@@ -11,6 +11,9 @@
 # guest itself may fail: its kernel ends, or its network dies. The stage then runs once more in a
 # machine that is booted anew, and the test prints the console.
 #
+# rxe.sh [SUITE]: the emulated machine has the kernel of this machine's distribution, or that of a
+# suite of Debian.
+#
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
 # to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
 suite=${1:-}

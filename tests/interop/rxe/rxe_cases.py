@@ -25,6 +25,7 @@ def sizes_around(mtu):
 
 DATAGRAM_SIZES = [0, 1, 2, 3, 4, 5, 255, 256, 257, 1024, 4095, PORT_MTU]
 ATOMIC_COUNT = 10
+RECONNECT_SECONDS = 10   # in which a peer that was restarted must be connected again
 
 
 class Failure(NamedTuple):
@@ -150,10 +151,21 @@ NO_CHECK = {"first": Status.SUCCESS, "second": Status.SUCCESS, "requester": Stat
 
 # Seen on 6.12 and 7.2, and not on 6.1; the kernels between them were not tried.
 CHECKS_LENGTH = FLUSHES_FIRST = (6, 12)
+TELLS_ACCESS = (7, 0)
+
+PAGE_START = ("rxe copies from and to the start of a page that is paged on demand, wherever in it "
+              "the bytes are")
 
 DEVIATIONS = [
     Deviation("*", "rnicd", {"event": Event.NONE},
-              "rxe raises no asynchronous event when a request breaks a queue pair"),
+              "rxe raises no asynchronous event when a request breaks a queue pair",
+              until=TELLS_ACCESS),
+    Deviation("write with immediate, unknown rkey", "rnicd", {"event": Event.NONE},
+              "rxe raises no asynchronous event when it refuses a WRITE with immediate"),
+    *(Deviation(case, "rnicd", {"event": Event.NONE},
+                "rxe raises no asynchronous event when it gets an invalid request")
+      for case in ("*, queue pair without the right", "atomic, address not a multiple of 8",
+                   "requester's path MTU is *")),
     Deviation("write with immediate, unknown rkey", "rnicd",
               {"receives": (Status.REM_ACCESS_ERR,)},
               "rxe gives the receive of a refused WRITE with immediate the requester's status"),
@@ -184,6 +196,12 @@ DEVIATIONS = [
               "dropped"),
     Deviation("UD longer than a packet", "rxe", {},
               "rxe sends nothing and calls it a success"),
+    Deviation("RC FLUSH*", "rnicd", {},
+              "rxe does not answer a FLUSH of which the ICRC is right"),
+    Deviation("RC FLUSH*", "rxe", {},
+              "rxe sends a FLUSH with an ICRC that does not fit the packet"),
+    Deviation("RC paged on demand", "rnicd", {}, PAGE_START),
+    Deviation("RC paged on demand", "rxe", {}, PAGE_START),
     # Of no single case; the code that looks past it is named.
     Deviation("", "rnicd", {},
               "rxe sets IBV_WC_GRH in completions of connected queue pairs (Exchange.flags)"),
@@ -215,3 +233,6 @@ NETEM = {
     "corrupt": "corrupt 2%",
     "all": "delay 500us 300us loss 1% duplicate 1% corrupt 1%",
 }
+# And on a path, to what rxe sends and to what it receives. Reordering sends a packet at once.
+PATH_ROUND_TRIP_MS = 15
+PATH = "delay 10ms loss 0.5% duplicate 0.5% reorder 1%"

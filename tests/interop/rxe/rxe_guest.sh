@@ -6,8 +6,8 @@
 # verbs_puppet. Nothing is written outside the directory that guest_build is given.
 #
 #   guest_refusal               why there can be no guest here; nothing when there can
-#   guest_build DIRECTORY       packs what is missing there, with the packages that rxe_fetch.sh left
-#                               in DIRECTORY/package; sets guest_problem if it cannot
+#   guest_build DIRECTORY       packs what is missing there, with the packages that rxe_fetch.sh
+#                               left in DIRECTORY/package; sets guest_problem if it cannot
 #   guest_wire                  makes tap0 in side 0's network namespace; sets guest_problem if it
 #                               cannot
 #   guest_start DIRECTORY       starts it on tap0; its serial line is $WORK/console, and what is
@@ -25,7 +25,7 @@ guest_programs=(rdma tc ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_
 	ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat
 	rping ucmatose udaddy)
 guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe rdma_ucm crc32_generic
-	sch_netem)
+	sch_netem ifb sch_ingress cls_matchall act_mirred)
 
 guest_refusal() {
 	local program
@@ -134,12 +134,15 @@ guest_pick_modules() {
 # guest_pick_libraries DIRECTORY: DIRECTORY/picked/newer has what verbs_puppet is run with, where
 # the packages have more than a kernel.
 guest_pick_libraries() {
-	local from=$1/tree/usr/lib/x86_64-linux-gnu
+	local folder=usr/lib/x86_64-linux-gnu from library
+	from=$1/tree/$folder
 	[ -e "$from/libc.so.6" ] || return 0
-	mkdir -p "$1/picked/newer" "$1/picked/${from#"$1/tree/"}/libibverbs"
-	cp -L "$from"/{ld-linux-x86-64.so.2,libc.so.6,libibverbs.so.1,libnl-3.so.200,libnl-route-3.so.200} \
-		"$1/picked/newer/"
-	cp "$from"/libibverbs/librxe-rdmav*.so "$1/picked/${from#"$1/tree/"}/libibverbs/"
+	mkdir -p "$1/picked/newer" "$1/picked/$folder/libibverbs"
+	for library in ld-linux-x86-64.so.2 libc.so.6 libibverbs.so.1 libnl-3.so.200 \
+		libnl-route-3.so.200; do
+		cp -L "$from/$library" "$1/picked/newer/"
+	done
+	cp "$from"/libibverbs/librxe-rdmav*.so "$1/picked/$folder/libibverbs/"
 }
 
 # vmlinux and picked/ from the packages, once.

@@ -9,9 +9,10 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 # Some are part of one kernel and modules of the next.
 for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe rdma_ucm \
-	sch_netem; do
+	sch_netem sch_ingress cls_matchall act_mirred; do
 	modprobe -q $module
 done
+modprobe ifb numifbs=1
 mtu=$(sed 's/.*guest_mtu=\([0-9]*\).*/\1/' /proc/cmdline)
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip link set lo up

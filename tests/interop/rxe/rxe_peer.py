@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ANSWER_SECONDS = 60      # a puppet that is silent for longer is gone
 BOOT_SECONDS = 180       # what the emulated machine may take on a busy host
-SETTLE_SECONDS = 1       # after a NAK, in which a kernel's worker breaks its queue pair
+BREAK_SECONDS = 1       # after a NAK, in which a kernel's worker breaks its queue pair
 BUFFER_BYTES = 1 << 20
 QKEY = 0x11111111
 
@@ -326,9 +326,9 @@ class Endpoint:
     def state(self):
         return State(self.peer.ask("query", qp=self.qp)["state"])
 
-    def settle(self, state):
+    def wait_for_state(self, state):
         """The state of the queue pair, as soon as it is this one, or when that took too long."""
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + BREAK_SECONDS
         while (found := self.state()) != state and time.monotonic() < deadline:
             time.sleep(0.005)    # between two polls
         return found

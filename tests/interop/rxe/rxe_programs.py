@@ -60,14 +60,18 @@ class Programs:
                     for peer, program in zip((server, client), programs)}
         return self.run_pair(commands, server, {
             "rxe": lambda: self.guest_says("rdma resource show cm_id | grep -q LISTEN"),
-            "rnicd": lambda: any(row["state"] == "listening" for row in self.identifiers())})
+            "rnicd": self.is_listening})
 
-    def identifiers(self):
-        """Of the connection manager, at rnicd."""
+    def is_listening(self):
+        """Whether a server of the connection manager waits at rnicd."""
+        return any(row["state"] == "listening" for row in self.show("cm"))
+
+    def show(self, what):
+        """The rows that rnicctl shows."""
         run = self.launcher.index("--no-daemon") - 1
         control = [*self.launcher[:run], self.launcher[run].replace("rnic-run", "rnicctl"),
-                   "show", "--json", *self.launcher[run + 2:], "cm"]
-        return json.loads(subprocess.check_output(control, text=True))["cm"]
+                   "show", "--json", *self.launcher[run + 2:], what]
+        return json.loads(subprocess.check_output(control, text=True))[what]
 
     def run(self, program, server, gids):
         """gids: peer -> index of its IPv4 GID. What is wrong."""

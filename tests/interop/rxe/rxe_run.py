@@ -14,12 +14,15 @@ import fnmatch
 import subprocess
 import sys
 import time
+from typing import Callable, NamedTuple
 
 import rxe_cases as cases
 from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, exchange, lay_out, mixed_plan)
+from rxe_later import LATER, LATER_SCENARIOS
 from rxe_peer import (Endpoint, Peer, PeerLost, PuppetError, QKEY, SIGNALED, Service, Status,
                       connect)
 from rxe_programs import CM_PROGRAMS, PROGRAMS, Programs
+from rxe_restart import Restart
 from rxe_scenarios import NEED_WINDOWS, RC_OPERATIONS, SCENARIOS
 
 DEAD_NETWORK = "dead network"    # rxe_guest.sh looks for it
@@ -184,6 +187,16 @@ class Stage:
                     continue
                 self.report.run(f"{name}, {where}", self.play, name, requester, responder, family,
                                 scenario)
+        if self.peers["rxe"].kernel >= LATER:
+            self.later_scenarios()
+        else:
+            self.report.count("skip", f"{', '.join(LATER_SCENARIOS)}: this kernel is too old")
+
+    def later_scenarios(self):
+        for where, requester, responder, family in self.directions():
+            for name, scenario in LATER_SCENARIOS.items():
+                self.report.run(f"{name}, {where}", self.play, name, requester, responder, family,
+                                scenario)
 
     def play(self, name, requester, responder, family, scenario):
         wrong = scenario(requester, responder, family)
@@ -202,24 +215,38 @@ class Stage:
                     self.report.run(f"{name}, IPv{family}, server on {server}", runner.run_cm,
                                     programs, server, family)
 
+    def restarts(self):
+        restart = Restart(Programs(self.launcher, self.peers["rxe"], ADDRESSES),
+                          self.peers["rxe"], ADDRESSES)
+        for family in cases.FAMILIES:
+            self.report.run(f"a peer restarts and connects again, IPv{family}", restart.run, family)
+
     def storms(self):
         """On a bad network."""
-        count = 3000 if self.is_long else 300
+        mtus = list(cases.PATH_MTUS) if self.is_long else [256, 1024, 4096]
+        self.storm_all(mtus, 3000 if self.is_long else 300, timeout=12)
+
+    def path(self):
+        """On a bad path with a long round trip, by timeouts that allow for it."""
+        self.storm_all([1024, 4096], 1000, timeout=15)
+
+    def storm_all(self, mtus, count, timeout):
+        """`timeout` as for ibv_modify_qp()."""
         for where, requester, responder, family in self.directions():
-            for mtu in cases.PATH_MTUS if self.is_long else [256, 1024, 4096]:
+            for mtu in mtus:
                 self.report.run(f"RC all operations, path MTU {mtu}, {where}", self.storm,
-                                requester, responder, family, mtu, count)
+                                requester, responder, family, mtu, count, timeout)
             self.report.run(f"UC, {where}", self.unreliable, requester, responder, family,
                             Service.UC)
             self.report.run(f"UD, {where}", self.unreliable, requester, responder, family,
                             Service.UD)
 
     @staticmethod
-    def storm(requester, responder, family, mtu, count):
+    def storm(requester, responder, family, mtu, count, timeout):
         wrong = []
         for start in range(0, count, 100):
             ends = [Endpoint(peer, Service.RC, family) for peer in (requester, responder)]
-            options = {"path_mtu": cases.PATH_MTUS[mtu], "timeout": 12}
+            options = {"path_mtu": cases.PATH_MTUS[mtu], "timeout": timeout}
             connect(*ends, options, options)
             wrong += exchange(*ends, lay_out(mixed_plan(RC_OPERATIONS, 100, 4 * mtu, start)))
         return wrong
@@ -320,26 +347,57 @@ def observe(requester, responder, family, failure):
     return {"first": statuses[0], "second": statuses[1], "requester": first.state(),
             "receives": tuple(Status(wc.status) for wc in received
                               if wc.status != Status.WR_FLUSH_ERR),
-            "responder": second.settle(failure.responder), "event": second.event(0)}
+            "responder": second.wait_for_state(failure.responder), "event": second.event(0)}
+
+
+class Kind(NamedTuple):
+    """A stage: the method of Stage that runs it, options of rnicd, and what netem does in the guest
+    to the packets that rxe sends and to those that it receives."""
+    method: Callable
+    options: str = ""
+    sent: str = ""
+    received: str = ""
 
 
 def stages(is_long):
-    """Name -> (options of rnicd, method of Stage, what netem does in the guest)."""
-    table = {"transfers": ("", Stage.transfers, None),
-             "failures": ("", Stage.failures, None),
-             "scenarios": ("", Stage.scenarios, None),
-             "programs": ("", Stage.programs, None)}
+    """Name -> Kind."""
+    table = {"transfers": Kind(Stage.transfers),
+             "failures": Kind(Stage.failures),
+             "scenarios": Kind(Stage.scenarios),
+             "programs": Kind(Stage.programs),
+             "restart": Kind(Stage.restarts)}
     if is_long:
-        table["transfers, by socket calls"] = ("--port socket", Stage.transfers, None)
+        table["transfers, by socket calls"] = Kind(Stage.transfers, "--port socket")
     for name, fault in cases.FAULTS.items():
-        table[f"{name} at rnicd"] = (f"--fault {fault},seed=1", Stage.storms, None)
+        table[f"{name} at rnicd"] = Kind(Stage.storms, f"--fault {fault},seed=1")
     for name, fault in cases.NETEM.items():
-        table[f"{name} in the guest"] = ("", Stage.storms, fault)
+        table[f"{name} in the guest"] = Kind(Stage.storms, sent=fault)
+    if is_long:
+        table["path in the guest"] = Kind(Stage.path, sent=cases.PATH, received=cases.PATH)
     return table
 
 
-def run_stage(stage, arguments):
-    _, method, netem = stage
+def spoil(guest, kind):
+    """netem as the stage wants it. An earlier stage has left its own, whether it came to its end or
+    not. What comes in goes through a device ifb0, since netem is for what leaves a device."""
+    guest.run("(/bin/tc qdisc del dev eth0 root; /bin/tc qdisc del dev eth0 ingress; "
+              "/bin/tc qdisc del dev ifb0 root; true) 2>/dev/null")
+    if kind.sent:
+        # Both kernels resolve each other's addresses before packets are lost.
+        check_network(guest)
+        guest.run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {kind.sent}")
+    if kind.received:
+        guest.run(f"/bin/tc qdisc add dev ifb0 root netem limit 10000 {kind.received} && "
+                  "ip link set ifb0 up && /bin/tc qdisc add dev eth0 ingress && "
+                  "/bin/tc filter add dev eth0 ingress matchall "
+                  "action mirred egress redirect dev ifb0")
+        # The fourth piece is the average.
+        guest.run(f"ping -c 5 -i 0.2 {ADDRESSES['rnicd'][4]} | "
+                  f"awk -F/ '/min.avg.max/ {{ long = $4 >= {cases.PATH_ROUND_TRIP_MS} }} "
+                  "END { exit !long }'")
+
+
+def run_stage(kind, arguments):
     peers = {"rxe": Peer.reach("rxe", arguments.agent),
              "rnicd": Peer.start("rnicd", arguments.command)}
     report = Report(arguments.only, peers["rxe"])
@@ -348,13 +406,8 @@ def run_stage(stage, arguments):
             peer.greet()
             for family, address in ADDRESSES[name].items():
                 peer.find_gid(family, address)
-        # An earlier stage has left its netem, whether it came to its end or not.
-        peers["rxe"].run("/bin/tc qdisc del dev eth0 root 2>/dev/null; true")
-        if netem:
-            # Both kernels resolve each other's addresses before packets are lost.
-            check_network(peers["rxe"])
-            peers["rxe"].run(f"/bin/tc qdisc add dev eth0 root netem limit 10000 {netem}")
-        method(Stage(peers, report, arguments.long, arguments.command[:-1]))
+        spoil(peers["rxe"], kind)
+        kind.method(Stage(peers, report, arguments.long, arguments.command[:-1]))
         peers["rxe"].ask("reset")
     finally:
         for peer in peers.values():
@@ -377,8 +430,8 @@ def main():
     arguments = parser.parse_args()
     table = stages(arguments.long)
     if arguments.list:
-        for name, (options, _, _) in table.items():
-            print(f"{name}:{options}")
+        for name, kind in table.items():
+            print(f"{name}:{kind.options}")
         return 0
     try:
         return run_stage(table[arguments.stage], arguments)
