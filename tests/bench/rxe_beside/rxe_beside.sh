@@ -122,6 +122,7 @@ pack
 setpriv --pdeathsig KILL qemu-system-x86_64 -machine pc "${accelerator[@]}" -m 2048 \
 	-nodefaults -no-user-config -display none -no-reboot \
 	-kernel "$directory/vmlinux" -initrd "$directory/initramfs" \
-	-append "console=ttyS0 quiet loglevel=0 panic=-1 net.ifnames=0 random.trust_cpu=on" \
+	-append "console=ttyS0 quiet loglevel=0 panic=-1 no_timer_check net.ifnames=0 \
+		random.trust_cpu=on" \
 	-serial "file:$directory/console" </dev/null
 python3 "$here/rxe_beside.py" --table "$directory/console"
