@@ -2,6 +2,7 @@
 #include "tests/script/script_device.h"
 
 #include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/requester/peer_probe.h"
 #include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/icrc.h"
@@ -491,6 +492,11 @@ bool script_device_modify(struct script_device *device, enum rnic_qp_state state
 	const struct rnic_qp_attributes attributes = {.state = state};
 
 	return qp_modify(device->qp, &attributes, RNIC_QP_ATTR_STATE) == 0;
+}
+
+bool script_device_probe(struct script_device *device)
+{
+	return peer_probe_ask(device->qp) == 0;
 }
 
 /* --- stimuli --------------------------------------------------------------------------------- */

@@ -90,6 +90,9 @@ void script_device_post_recv(struct script_device *device, const struct script_p
 /* False when the engine refuses. */
 bool script_device_modify(struct script_device *device, enum rnic_qp_state state);
 
+/* Asks the peer for a sign of life. False: the QP cannot. */
+bool script_device_probe(struct script_device *device);
+
 /* Accesses to the region fail from now on: the client unmapped it. */
 void script_device_unmap(struct script_device *device, uint32_t region);
 void script_device_deregister(struct script_device *device, uint32_t region);

@@ -502,6 +502,7 @@ static const struct verb {
 	{"store", STEP_STORE, false, parse_memory},
 	{"counter", STEP_COUNTER, false, parse_counter},
 	{"modify", STEP_MODIFY, false, parse_modify},
+	{"probe", STEP_PROBE, false, parse_nothing},
 	{"unmap", STEP_UNMAP, false, parse_region_name},
 	{"deregister", STEP_DEREGISTER, false, parse_region_name},
 	{"nothing", STEP_NOTHING, false, parse_nothing},

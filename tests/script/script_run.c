@@ -271,6 +271,10 @@ static bool stimulate(struct run *run)
 	case STEP_DEREGISTER:
 		script_device_deregister(device, step->number);
 		return true;
+	case STEP_PROBE:
+		if (!script_device_probe(device))
+			return complain(run, "the queue pair cannot ask its peer\n");
+		return true;
 	default:
 		break;
 	}

@@ -14,6 +14,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/requester/completer.h"
 #include "lib/nic/engine/requester/local_operation.h"
+#include "lib/nic/engine/requester/peer_probe.h"
 #include "lib/nic/engine/requester/requester.h"
 #include "lib/nic/engine/requester/retry.h"
 #include "lib/nic/engine/responder/responder.h"
@@ -184,8 +185,7 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 		return packet->qkey == qp->attributes.qkey ? VERDICT_PASS : VERDICT_BAD_QKEY;
 	if (!engine_is_from_peer(engine, qp, &packet->addresses))
 		return VERDICT_BAD_PEER;
-	return peer_port_admits(qp, packet->addresses.source_port) ? VERDICT_PASS
-								   : VERDICT_BAD_PORT;
+	return peer_port_admits(qp, packet) ? VERDICT_PASS : VERDICT_BAD_PORT;
 }
 
 /* Drops a packet without an answer; `last_error` of the QP says why. */
@@ -228,14 +228,15 @@ static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 		engine_drop(engine, qp, verdict);
 		return;
 	}
+	if (is_notification(qp, packet)) {
+		congestion_notified(engine, qp,
+				    peer_port_proves(qp, packet->addresses.source_port));
+		return;
+	}
 	peer_port_learn(qp, packet);
 	qp->last_received_ns = engine->now_ns;
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;
-	if (is_notification(qp, packet)) {
-		congestion_notified(engine, qp);
-		return;
-	}
 	note_established(engine, qp);
 	congestion_look(engine, qp, packet);
 	if (qp->type == RNIC_QP_TYPE_UD)
@@ -311,8 +312,8 @@ static bool requester_transmit_next(struct engine *engine, struct qp *qp,
 /* Answers go first, but an acknowledgement may leave behind the requests. */
 static bool qp_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
-	return congestion_transmit(engine, qp, out) || responder_transmit(engine, qp, out) ||
-	       requester_transmit_next(engine, qp, out) ||
+	return congestion_transmit(engine, qp, out) || peer_probe_transmit(engine, qp, out) ||
+	       responder_transmit(engine, qp, out) || requester_transmit_next(engine, qp, out) ||
 	       (delayed_acknowledgement_follows(qp) && responder_transmit(engine, qp, out));
 }
 

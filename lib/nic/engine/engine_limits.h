@@ -110,6 +110,7 @@ enum {
 	LIMIT_CC_ADDITIVE_INCREASE = 5000000,
 	LIMIT_CC_HYPER_INCREASE = 50000000,
 	LIMIT_CC_LEAST_RATE = 1000000,
+	LIMIT_CC_UNPROVEN_DIVISOR = 16,	 /* senders into one link without more loss than that */
 	LIMIT_CC_LINE_RATE = 1250000000, /* where the interface tells of none */
 	LIMIT_CC_BURST_NS = 50000,
 	LIMIT_CC_FORGET_NS = 1000000000,

@@ -6,10 +6,26 @@
 
 #include <stdio.h>
 
-bool peer_port_admits(const struct qp *qp, uint16_t port)
+/* Whether packets from `port` may be the peer's. */
+static bool is_port_right(const struct qp *qp, uint16_t port)
 {
 	return rnic_peer_ports_admit(qp->engine->config.peer_ports, qp->peer_port, port,
 				     qp->attributes.dest_qpn, qp->qpn);
+}
+
+bool peer_port_admits(const struct qp *qp, const struct rnic_packet *packet)
+{
+	if (packet->row->service == RNIC_SERVICE_CNP &&
+	    qp->engine->config.peer_ports != RNIC_PEER_PORTS_RNICD)
+		return true;
+	return is_port_right(qp, packet->addresses.source_port);
+}
+
+bool peer_port_proves(const struct qp *qp, uint16_t port)
+{
+	const bool is_pinned = qp->engine->config.peer_ports == RNIC_PEER_PORTS_PINNED;
+
+	return is_port_right(qp, port) && (!is_pinned || qp->peer_port != 0);
 }
 
 /* Whether the packet's PSN is the one that is expected, or that of a request under way. */
@@ -17,8 +33,6 @@ static bool is_in_place(const struct qp *qp, const struct rnic_packet *packet)
 {
 	const struct requester *requester = &qp->requester;
 
-	if (packet->row->service == RNIC_SERVICE_CNP)
-		return false;
 	if (packet->row->is_request)
 		return rnic_psn_equal(packet->psn, qp->responder.expected_psn);
 	return rnic_psn_distance(packet->psn, requester->unacknowledged) >= 0 &&

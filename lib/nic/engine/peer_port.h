@@ -15,8 +15,14 @@
 struct qp;
 struct rnic_packet;
 
-/* Whether packets from `port` may be those of the QP's peer. */
-bool peer_port_admits(const struct qp *qp, uint16_t port);
+/*
+ * Whether the packet may be one of the QP's peer, as far as its port tells. Hardware sends
+ * congestion notifications from port 0 or any other, whatever port its other packets have.
+ */
+bool peer_port_admits(const struct qp *qp, const struct rnic_packet *packet);
+
+/* Whether a notification from `port` counts as the peer's own word: see congestion.h. */
+bool peer_port_proves(const struct qp *qp, uint16_t port);
 
 /* Pins the port of a packet that passed all checks, if the packet is the first one in place. */
 void peer_port_learn(struct qp *qp, const struct rnic_packet *packet);

@@ -65,16 +65,18 @@ static void cc_dcqcn_advance(struct cc_dcqcn *cc, uint64_t now_ns)
 	}
 }
 
-void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t now_ns)
+void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t least_rate, uint64_t now_ns)
 {
 	cc_dcqcn_advance(cc, now_ns);
+	if (cc->is_limiting && cc->rate < least_rate)
+		return;
 	if (!cc->is_limiting) {
 		cc->is_limiting = true;
 		cc->rate = cc->line_rate;
 		cc->free_ns = now_ns;
 	}
 	cc->target = cc->rate;
-	cc->rate = most(cc->rate - cc->rate * cc->alpha / (2 * CC_DCQCN_ONE), LIMIT_CC_LEAST_RATE);
+	cc->rate = most(cc->rate - cc->rate * cc->alpha / (2 * CC_DCQCN_ONE), least_rate);
 	cc->alpha += (CC_DCQCN_ONE - cc->alpha) / LIMIT_CC_ALPHA_DIVISOR;
 	restart(cc, now_ns);
 }

@@ -37,8 +37,11 @@ struct cc_dcqcn {
 /* `line_rate` is at least LIMIT_CC_LEAST_RATE (asserted). */
 void cc_dcqcn_init(struct cc_dcqcn *cc, uint64_t line_rate);
 
-/* A congestion notification came. */
-void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t now_ns);
+/*
+ * A congestion notification came, which takes the rate to `least_rate` at most: LIMIT_CC_LEAST_RATE
+ * or more. It neither takes a rate below that any further, nor keeps that from growing.
+ */
+void cc_dcqcn_notified(struct cc_dcqcn *cc, uint64_t least_rate, uint64_t now_ns);
 
 /*
  * Whether a packet may leave now. When not, `*ready_ns` is the instant from which on half of

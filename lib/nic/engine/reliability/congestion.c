@@ -34,11 +34,19 @@ void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_pac
 	ready_list_add(qp);
 }
 
-void congestion_notified(struct engine *engine, struct qp *qp)
+void congestion_notified(struct engine *engine, struct qp *qp, bool is_proven)
 {
+	const uint64_t unproven_rate = engine->config.line_rate / LIMIT_CC_UNPROVEN_DIVISOR;
+	uint64_t least_rate = LIMIT_CC_LEAST_RATE;
+
 	engine->counters[COUNTER_CNPS_RECEIVED]++;
+	if (!is_proven) {
+		engine->counters[COUNTER_CNPS_OTHER_PORT]++;
+		if (unproven_rate > least_rate)
+			least_rate = unproven_rate;
+	}
 	if (engine->config.has_ecn)
-		cc_dcqcn_notified(&qp->congestion.rate, engine->now_ns);
+		cc_dcqcn_notified(&qp->congestion.rate, least_rate, engine->now_ns);
 }
 
 bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)

@@ -26,8 +26,12 @@ void congestion_reset(struct engine *engine, struct qp *qp);
 /* A packet of the peer arrived, marked or not. */
 void congestion_look(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
-/* A CNP of the peer arrived. */
-void congestion_notified(struct engine *engine, struct qp *qp);
+/*
+ * A CNP arrived. `is_proven`: its UDP port is that of the peer's other packets. Anybody on the
+ * peer's host can send one that is not, as can hardware: it takes the rate to
+ * 1 / LIMIT_CC_UNPROVEN_DIVISOR of the line's at most, and is counted apart.
+ */
+void congestion_notified(struct engine *engine, struct qp *qp, bool is_proven);
 
 /* Builds the CNP that is owed; false when none is. */
 bool congestion_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);

@@ -22,6 +22,7 @@ struct requester {
 	uint32_t failed_index;	  /* with has_failed_payload: the WQE that cannot be executed */
 	bool has_failed_payload;
 	struct credits credits;
+	bool owes_probe;    /* peer_probe.h */
 	bool has_gone_back; /* a gap took the send position back, and no progress was made since */
 };
 

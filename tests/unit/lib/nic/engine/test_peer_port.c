@@ -167,6 +167,65 @@ static void test_ports_of_rnicd(void **state)
 	fixture_destroy(fixture);
 }
 
+/*
+ * Hardware sends notifications from any port. One that is not the peer's, or comes before the
+ * peer's is known, takes the rate to a floor of its own.
+ */
+static const struct {
+	enum rnic_peer_ports rule;
+	bool is_port_known;
+	uint16_t port;
+	bool is_taken, is_proven;
+} notifications[] = {
+	{RNIC_PEER_PORTS_PINNED, true, PEER_PORT, true, true},
+	{RNIC_PEER_PORTS_PINNED, true, 0, true, false},
+	{RNIC_PEER_PORTS_PINNED, true, STRANGER_PORT, true, false},
+	{RNIC_PEER_PORTS_PINNED, false, STRANGER_PORT, true, false},
+	{RNIC_PEER_PORTS_ANY, true, STRANGER_PORT, true, true},
+	{RNIC_PEER_PORTS_RNICD, true, STRANGER_PORT, false, false},
+};
+
+static void check_notification(size_t row)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct engine *engine = &fixture->engine;
+	const uint64_t floor_rate = engine->config.line_rate / LIMIT_CC_UNPROVEN_DIVISOR;
+	const bool is_taken = notifications[row].is_taken;
+	const int opcode = rnic_opcode_find(RNIC_SERVICE_CNP, RNIC_OPERATION_CONGESTION,
+					    RNIC_POSITION_ONLY, 0);
+	struct rnic_packet packet = send_from(fixture, notifications[row].port, 0);
+	uint64_t received;
+
+	if (notifications[row].is_port_known)
+		receive_send(fixture, PEER_PORT, 100);
+	received = fixture->qp->counters.received_packets;
+	engine->config.peer_ports = notifications[row].rule;
+	engine->config.has_ecn = true;
+	packet.opcode = (uint8_t)opcode;
+	packet.row = rnic_opcode_row(packet.opcode);
+	for (uint32_t i = 0; i < FORGERIES; i++)
+		fixture_receive(fixture, &packet);
+	assert_int_equal(engine->counters[COUNTER_CNPS_RECEIVED], is_taken * FORGERIES);
+	assert_int_equal(engine->counters[COUNTER_CNPS_OTHER_PORT],
+			 (is_taken && !notifications[row].is_proven) * FORGERIES);
+	assert_int_equal(dropped(fixture), is_taken ? 0 : FORGERIES);
+	assert_int_equal(fixture->trouble_log, is_taken ? 0 : 1);
+	if (is_taken)
+		assert_int_equal(fixture->qp->congestion.rate.rate,
+				 notifications[row].is_proven ? LIMIT_CC_LEAST_RATE : floor_rate);
+	/* A notification is no sign of the peer's life, and tells no port. */
+	assert_int_equal(fixture->qp->counters.received_packets, received);
+	assert_int_equal(fixture->qp->peer_port, notifications[row].is_port_known ? PEER_PORT : 0);
+	fixture_destroy(fixture);
+}
+
+static void test_notifications(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(notifications); i++)
+		check_notification(i);
+}
+
 /* The next connection of a queue pair has another peer, or the same one with another port. */
 static void test_rtr_forgets_the_port(void **state)
 {
@@ -224,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_answers_come_from_the_port_of_the_first_one),
 		cmocka_unit_test(test_any_port),
 		cmocka_unit_test(test_ports_of_rnicd),
+		cmocka_unit_test(test_notifications),
 		cmocka_unit_test(test_rtr_forgets_the_port),
 		cmocka_unit_test(test_datagrams_are_not_pinned),
 	};

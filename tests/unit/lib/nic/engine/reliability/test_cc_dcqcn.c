@@ -27,10 +27,10 @@ static void test_notification_halves_the_rate(void **state)
 
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
-	cc_dcqcn_notified(&cc, START_NS);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
 	assert_true(cc.rate == LINE_RATE / 2);
 	assert_true(cc.target == LINE_RATE);
-	cc_dcqcn_notified(&cc, START_NS + 1000);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS + 1000);
 	assert_true(cc.rate == LINE_RATE / 4);
 	assert_true(cc.target == LINE_RATE / 2);
 }
@@ -43,11 +43,11 @@ static void test_alpha_decays(void **state)
 
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
-	cc_dcqcn_notified(&cc, START_NS);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
 	cc_dcqcn_may_send(&cc, START_NS + 5 * LIMIT_CC_ALPHA_NS, &ready_ns);
 	assert_in_range(cc.alpha, CC_DCQCN_ONE * 7 / 10, CC_DCQCN_ONE * 74 / 100); /* (15/16)^5 */
 	rate = cc.rate;
-	cc_dcqcn_notified(&cc, START_NS + 5 * LIMIT_CC_ALPHA_NS);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS + 5 * LIMIT_CC_ALPHA_NS);
 	assert_in_range(cc.rate, rate * 62 / 100, rate * 66 / 100);
 }
 
@@ -59,8 +59,8 @@ static void test_recovery_by_time(void **state)
 
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
-	cc_dcqcn_notified(&cc, now_ns);
-	cc_dcqcn_notified(&cc, now_ns);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, now_ns);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, now_ns);
 	for (uint32_t i = 0; i < 5; i++) {
 		before = cc.target - cc.rate;
 		now_ns += LIMIT_CC_INCREASE_NS;
@@ -85,8 +85,8 @@ static void test_recovery_by_bytes(void **state)
 
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
-	cc_dcqcn_notified(&cc, START_NS);
-	cc_dcqcn_notified(&cc, START_NS);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
 	for (uint32_t i = 0; i < 5; i++)
 		cc_dcqcn_sent(&cc, LIMIT_CC_INCREASE_BYTES, START_NS);
 	assert_true(cc.target == LINE_RATE / 2);
@@ -104,9 +104,33 @@ static void test_never_below_the_least(void **state)
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
 	for (uint32_t i = 0; i < 100; i++)
-		cc_dcqcn_notified(&cc, START_NS);
+		cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
 	assert_true(cc.rate == LIMIT_CC_LEAST_RATE);
 	assert_true(cc.alpha <= CC_DCQCN_ONE);
+}
+
+/* Forged notifications stop at their own floor, and hold back no rate that is below. */
+static void test_a_higher_floor(void **state)
+{
+	const uint64_t floor_rate = LINE_RATE / 16;
+	uint64_t ready_ns, now_ns = START_NS;
+	struct cc_dcqcn cc;
+
+	(void)state;
+	cc_dcqcn_init(&cc, LINE_RATE);
+	for (uint32_t i = 0; i < 100; i++)
+		cc_dcqcn_notified(&cc, floor_rate, now_ns);
+	assert_true(cc.rate == floor_rate);
+	for (uint32_t i = 0; i < 100; i++)
+		cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, now_ns);
+	assert_true(cc.rate == LIMIT_CC_LEAST_RATE);
+	while (cc.rate < floor_rate) {
+		assert_true(now_ns < START_NS + LIMIT_CC_FORGET_NS);
+		now_ns += LIMIT_CC_INCREASE_NS / 3;
+		cc_dcqcn_notified(&cc, floor_rate, now_ns);
+		assert_true(cc_dcqcn_may_send(&cc, now_ns, &ready_ns));
+	}
+	assert_true(cc.rate >= floor_rate);
 }
 
 /* Packets leave at the rate, after a burst of the unused allowance. */
@@ -117,7 +141,7 @@ static void test_pace(void **state)
 
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
-	cc_dcqcn_notified(&cc, now_ns);
+	cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, now_ns);
 	while (now_ns < START_NS + LIMIT_CC_INCREASE_NS) {
 		if (cc_dcqcn_may_send(&cc, now_ns, &ready_ns)) {
 			cc_dcqcn_sent(&cc, 1000, now_ns);
@@ -139,7 +163,7 @@ static void test_forgets(void **state)
 	(void)state;
 	cc_dcqcn_init(&cc, LINE_RATE);
 	for (uint32_t i = 0; i < 100; i++)
-		cc_dcqcn_notified(&cc, START_NS);
+		cc_dcqcn_notified(&cc, LIMIT_CC_LEAST_RATE, START_NS);
 	cc_dcqcn_sent(&cc, 100, START_NS);
 	assert_true(cc_dcqcn_may_send(&cc, START_NS + 2 * (uint64_t)LIMIT_CC_FORGET_NS, &ready_ns));
 	assert_false(cc.is_limiting);
@@ -155,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_recovery_by_time),
 		cmocka_unit_test(test_recovery_by_bytes),
 		cmocka_unit_test(test_never_below_the_least),
+		cmocka_unit_test(test_a_higher_floor),
 		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_forgets),
 	};
