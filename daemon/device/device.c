@@ -18,6 +18,8 @@
 #include "daemon/device/sigbus_guard.h"
 #include "daemon/shared/base/log.h"
 #include "lib/nic/engine/datagrams/mcast.h"
+#include "lib/nic/engine/requester/peer_probe.h"
+#include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
 
@@ -313,6 +315,16 @@ void device_deliver(struct device *device, const struct rnic_addresses *addresse
 		    uint32_t length, uint64_t now_ns)
 {
 	data_path_deliver(&device->path, addresses, bytes, length, now_ns);
+}
+
+int device_probe_peer(struct device *device, uint32_t qpn, uint64_t *received_packets)
+{
+	struct qp *qp = key_table_find(&device->engine.qps, qpn);
+
+	if (qp == NULL)
+		return -ENOENT;
+	*received_packets = qp->counters.received_packets;
+	return peer_probe_ask(qp);
 }
 
 const char *device_port_name(const struct device *device)

@@ -85,6 +85,12 @@ int device_renew_group(struct device *device, const struct rnic_gid *group, int 
 void device_deliver(struct device *device, const struct rnic_addresses *addresses, uint8_t *bytes,
 		    uint32_t length, uint64_t now_ns);
 
+/*
+ * Asks the peer of the queue pair `qpn` for a sign of life, and stores how many packets have come
+ * from it. Errors: those of peer_probe_ask(); -ENOENT there is no such queue pair.
+ */
+int device_probe_peer(struct device *device, uint32_t qpn, uint64_t *received_packets);
+
 /* ---- listings ---- */
 
 /* Adds the rows of all sessions: clients, QPs, MRs, MWs, CQs, SRQs. */

@@ -93,6 +93,13 @@ RNIC_SIZE(struct rnic_process_client_gone, 8);
 RNIC_AT(struct rnic_process_client_gone, client_id, 0);
 RNIC_AT(struct rnic_process_client_gone, reserved, 4);
 
+RNIC_SIZE(struct rnic_process_probe, 24);
+RNIC_AT(struct rnic_process_probe, qpn, 0);
+RNIC_AT(struct rnic_process_probe, number, 4);
+RNIC_AT(struct rnic_process_probe, status, 8);
+RNIC_AT(struct rnic_process_probe, reserved, 12);
+RNIC_AT(struct rnic_process_probe, received_packets, 16);
+
 RNIC_SIZE(struct rnic_facts_page, 16);
 RNIC_AT(struct rnic_facts_page, magic, 0);
 RNIC_AT(struct rnic_facts_page, reserved, 4);

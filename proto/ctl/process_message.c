@@ -44,6 +44,8 @@ static const struct process_operation process_operations[RNIC_PROCESS_OPERATION_
 				  {TEXT(struct rnic_process_trouble, subject),
 				   TEXT(struct rnic_process_trouble, reason)}},
 	[RNIC_PROCESS_CLIENT_GONE] = {sizeof(struct rnic_process_client_gone), {{0}}},
+	[RNIC_PROCESS_PROBE] = {sizeof(struct rnic_process_probe), {{0}}},
+	[RNIC_PROCESS_PROBED] = {sizeof(struct rnic_process_probe), {{0}}},
 };
 
 /* The bytes that a payload itself says follow its struct. */

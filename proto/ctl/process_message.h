@@ -45,6 +45,8 @@ enum rnic_process_operation {
 	RNIC_PROCESS_LEAVE,	  /* to the control plane: struct rnic_process_group */
 	RNIC_PROCESS_TROUBLE,	  /* to the control plane: struct rnic_process_trouble */
 	RNIC_PROCESS_CLIENT_GONE, /* both ways: struct rnic_process_client_gone */
+	RNIC_PROCESS_PROBE,	  /* to the device process: struct rnic_process_probe */
+	RNIC_PROCESS_PROBED,	  /* to the control plane, the answer: struct rnic_process_probe */
 	RNIC_PROCESS_OPERATION_COUNT,
 };
 
@@ -128,6 +130,20 @@ struct rnic_process_client {
 struct rnic_process_client_gone {
 	uint32_t client_id;
 	uint32_t reserved;
+};
+
+/*
+ * The peer of the queue pair `qpn` is asked for a sign of life (peer_probe.h). The device process
+ * answers at once, with the number of packets that have come from the peer so far: when it grows
+ * from one answer to the next, the peer lives. `status` is 0 or a negative errno: that of
+ * peer_probe_ask(), -ENOENT there is no such queue pair.
+ */
+struct rnic_process_probe {
+	uint32_t qpn;
+	uint32_t number; /* the control plane's own, for the answer */
+	int32_t status;	 /* in the answer */
+	uint32_t reserved;
+	uint64_t received_packets; /* in the answer */
 };
 
 /*

@@ -202,7 +202,7 @@ static void check_connection(struct cm_end *active, struct cm_end *passive)
 		bool may_be_earlier = active->plan->take_back_after_ns != 0;
 
 		require(active, may_be_earlier ? "J|R|RJ|RD|RDT" : "R", RNIC_CM_REJECT_CONSUMER);
-		require(passive, "Q|QJ", RNIC_CM_REJECT_CONSUMER);
+		require(passive, "Q|QJ|QU", RNIC_CM_REJECT_CONSUMER);
 	} else if (passive->connection == NULL && strcmp(passive->log, "Q") == 0) {
 		/* It has accepted, and taken that back. */
 		require(active, active->connection == NULL ? "J|R|RJ|RD|RDT" : "J|RJ|RD|RDT",
@@ -223,7 +223,7 @@ static void check_end(struct cm_world *world, struct cm_end *active)
 			is_datagram ? RNIC_CM_SIDR_UNSUPPORTED : RNIC_CM_REJECT_INVALID_SERVICE_ID);
 	} else if (active->log[0] == '\0' && active->plan->give_up_after_ns != 0) {
 		if (passive != NULL)
-			require(passive, "Q|QJ", 0);
+			require(passive, "Q|QJ|QU", 0);
 	} else if (passive == NULL) {
 		cm_world_fail(world, "connection %u: nobody was asked", active->token);
 	} else if (is_datagram) {

@@ -282,6 +282,16 @@ static bool may_be_unanswered(const struct cm_end *end)
 	       end->plan->ends_by_call != 0;
 }
 
+/*
+ * Whether all tries of the end may get lost. A peer that has not confirmed gets three REPs at most,
+ * and its refusals of all three may be lost.
+ */
+static bool may_be_unreachable(const struct cm_end *end)
+{
+	return end->world->may_be_unreachable || end->world->has_restarted ||
+	       (!end->is_active && !end->active->has_confirmed);
+}
+
 static bool on_event(void *context, const struct cm_event *event)
 {
 	struct cm_host *host = context;
@@ -310,7 +320,7 @@ static bool on_event(void *context, const struct cm_event *event)
 		plan_close(end);
 		break;
 	case CM_EVENT_UNREACHABLE:
-		if (!end->world->may_be_unreachable && !end->world->has_restarted)
+		if (!may_be_unreachable(end))
 			end_fail(end, "the peer was there");
 		end->act_at_ns = CM_NEVER;
 		break;
@@ -472,9 +482,55 @@ static void host_listen(struct cm_host *host)
 	}
 }
 
+static void on_question(void *context, uint32_t qpn, uint32_t comm_id)
+{
+	struct cm_host *host = context;
+
+	if (host->question_count < CM_WORLD_QUESTIONS)
+		host->questions[host->question_count++] = (struct cm_question){qpn, comm_id};
+}
+
+/* Whether a QP of that number answers, on another host than `except`. */
+static bool does_qp_answer(const struct cm_world *world, uint32_t qpn, uint32_t except)
+{
+	for (const struct cm_end *end = world->ends; end != NULL; end = end->next)
+		if (end->qp.qpn == qpn && end->host != except && end->connection != NULL &&
+		    cm_connection_phase(end->connection) == CM_PHASE_CONNECTED)
+			return true;
+	return false;
+}
+
+/* The QP that the connection manager of a host asks about; NULL: it is gone. */
+static const struct cm_end *own_end_of_qp(const struct cm_host *host, uint32_t qpn)
+{
+	for (const struct cm_end *end = host->world->ends; end != NULL; end = end->next)
+		if (end->host == host->index && end->qp.qpn == qpn && end->connection != NULL)
+			return end;
+	return NULL;
+}
+
+/* The device, of which nothing is lost: the peer answers if it still has the QP. */
+static void host_answer_questions(struct cm_host *host)
+{
+	for (uint32_t i = 0; i < host->question_count; i++) {
+		const struct cm_question *asked = &host->questions[i];
+		const struct cm_end *own = own_end_of_qp(host, asked->qpn);
+		struct cm_peer_answer answer = {.comm_id = asked->comm_id, .qpn = asked->qpn};
+		struct cm_connection_info info;
+
+		if (own == NULL)
+			continue;
+		cm_describe(own->connection, &info);
+		host->heard += does_qp_answer(host->world, info.peer_qpn, host->index);
+		answer.received_packets = host->heard;
+		cm_peer_answered(host->cm, &answer, host->world->net.now_ns);
+	}
+	host->question_count = 0;
+}
+
 static void host_begin(struct cm_host *host)
 {
-	static const struct cm_sink sink = {.event = on_event};
+	static const struct cm_sink sink = {.event = on_event, .ask_peer = on_question};
 	const struct cm_config config = {
 		.sink = &sink,
 		.sink_context = host,
@@ -606,6 +662,7 @@ static void turn(struct cm_world *world)
 		host_receive(host);
 		if (cm_next_deadline_ns(host->cm) <= world->net.now_ns)
 			cm_tick(host->cm, world->net.now_ns);
+		host_answer_questions(host);
 	}
 	for (struct cm_end *end = world->ends; end != NULL; end = end->next) {
 		if (end->give_up_at_ns <= world->net.now_ns)

@@ -19,10 +19,11 @@
 #include "proto/mad/ip_cm.h"
 #include "tests/sim/sim_net.h"
 
-#define CM_WORLD_PORT 7174
-#define CM_WORLD_MS   UINT64_C(1000000)
-#define CM_WORLD_S    UINT64_C(1000000000)
-#define CM_NEVER      UINT64_MAX
+#define CM_WORLD_PORT	   7174
+#define CM_WORLD_QUESTIONS 64 /* more are not answered */
+#define CM_WORLD_MS	   UINT64_C(1000000)
+#define CM_WORLD_S	   UINT64_C(1000000000)
+#define CM_NEVER	   UINT64_MAX
 
 #define CM_BIT(kind) (1u << ((kind)-RNIC_CM_REQ))
 
@@ -78,6 +79,12 @@ struct cm_end {
 	uint32_t stood;	    /* of an active end: how many passive ends were told E */
 };
 
+/* A question to the device whether the peer of a QP is still there. */
+struct cm_question {
+	uint32_t qpn;
+	uint32_t comm_id;
+};
+
 struct cm_host {
 	struct cm_world *world;
 	uint32_t index;
@@ -85,8 +92,11 @@ struct cm_host {
 	struct cm *cm;
 	struct prng random; /* of the CM */
 	struct sim_nic *nic;
-	struct cm_binding *listeners[2]; /* TCP, UDP */
-	bool is_dead;			 /* hears nothing and says nothing */
+	struct cm_binding *listeners[2];		  /* TCP, UDP */
+	struct cm_question questions[CM_WORLD_QUESTIONS]; /* of this turn */
+	uint32_t question_count;
+	uint64_t heard; /* packets of peers, over all QPs */
+	bool is_dead;	/* hears nothing and says nothing */
 };
 
 struct cm_world {

@@ -329,7 +329,7 @@ static void test_dead_host(void **state)
 
 /*
  * A host forgets a connection. Its peer learns of it when it parts, or when the same QP asks again:
- * that is refused once, and then served.
+ * that is refused, and served once the QP has not answered.
  */
 static void test_restart(void **state)
 {
@@ -357,6 +357,7 @@ static void test_restart(void **state)
 	cm_world_run(world, 10 * CM_WORLD_MS);
 	assert_string_equal(again->log, "J");
 	assert_int_equal(again->status, RNIC_CM_REJECT_STALE_CONNECTION);
+	cm_world_run(world, CM_WORLD_S);
 	again = cm_world_connect(world, &held);
 	cm_world_run(world, 10 * CM_WORLD_MS);
 	assert_string_equal(again->log, "R");

@@ -20,10 +20,11 @@ from tree_files import PRODUCT
 # The circles that exist, each with its reason. A file that is in no circle any more leaves the
 # list.
 CIRCLES = [
-    ("A state machine as a table: connection_table names its actions, and an action ends another "
-     "connection of the same peer by an event of that connection.",
+    ("A state machine as a table: connection_table names its actions, and an action of one "
+     "connection has an event of another one, of the same peer, or ends its own by an event.",
      ["daemon/control/cm/connection_action", "daemon/control/cm/connection_calls",
-      "daemon/control/cm/connection_table", "daemon/control/cm/request"]),
+      "daemon/control/cm/connection_table", "daemon/control/cm/peer_question",
+      "daemon/control/cm/request"]),
 ]
 
 

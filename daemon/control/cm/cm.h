@@ -30,6 +30,10 @@ enum cm_limit {
 	LIMIT_CM_EPHEMERAL_PORTS = 28232, /* of each port space */
 	LIMIT_CM_REPLIES = 256,		  /* replies without a connection that wait to be sent */
 	LIMIT_CM_PENDING_LISTENS = 64,	  /* requests that wait for a listener */
+	LIMIT_CM_PEER_LISTENS = 16,	  /* of them, of one peer address */
+	LIMIT_CM_UNPROVEN = 1024,	  /* requests of one address that it has not answered */
+	LIMIT_CM_FORGIVEN = 64,	     /* those of them that ended so and count no more, a second */
+	LIMIT_CM_IDLE_SHARES = 1024, /* addresses of which ended requests alone count */
 };
 
 struct cm;
@@ -169,6 +173,12 @@ struct cm_sink {
 	 * cm_*(). NULL: the owner does not want to know.
 	 */
 	void (*strange_port)(void *context, const struct cm_strange_port *strange);
+	/*
+	 * Have the peer of our RC QP `qpn` asked for a sign of life. cm_peer_answered() follows,
+	 * with `comm_id`, or nothing does; the manager asks several times. As event(), this
+	 * function must not call cm_*(). NULL: no connection ends because the peer has gone.
+	 */
+	void (*ask_peer)(void *context, uint32_t qpn, uint32_t comm_id);
 };
 
 struct cm_config {
@@ -220,6 +230,17 @@ uint64_t cm_next_deadline_ns(const struct cm *cm);
  * earlier as often as it likes.
  */
 void cm_tick(struct cm *cm, uint64_t now_ns);
+
+/* The answer of the device to cm_sink.ask_peer(). */
+struct cm_peer_answer {
+	uint32_t comm_id;
+	uint32_t qpn;
+	int status; /* 0; -ENOTCONN, -ENOENT: the QP has failed or is gone; else it cannot ask */
+	uint64_t received_packets; /* that have come from the peer so far */
+};
+
+/* Takes an answer, whenever it comes: one that nobody waits for changes nothing. */
+void cm_peer_answered(struct cm *cm, const struct cm_peer_answer *answer, uint64_t now_ns);
 
 /* --- addresses ------------------------------------------------------------------------------ */
 

@@ -21,6 +21,8 @@
 /* A SIDR_REQ names no time between tries; Linux tries again after 4.1 s. */
 #define SIDR_LINGER_CODE 20
 
+#define RTU_REPEATS 2
+
 #define QUEUED(kind) (1u << (RNIC_CM_##kind - RNIC_CM_REQ))
 
 /* The kinds of messages that a state may queue. */
@@ -29,7 +31,7 @@ static const uint16_t may_queue[STATE_COUNT] = {
 	[STATE_REP_RECEIVED] = QUEUED(MRA),
 	[STATE_REQ_RECEIVED] = QUEUED(MRA),
 	[STATE_REP_SENT] = QUEUED(REP),
-	[STATE_ESTABLISHED] = QUEUED(RTU) | QUEUED(APR),
+	[STATE_ESTABLISHED] = QUEUED(RTU) | QUEUED(APR) | QUEUED(REP),
 	[STATE_DREQ_SENT] = QUEUED(RTU) | QUEUED(REJ) | QUEUED(DREQ),
 	[STATE_TIMEWAIT] = QUEUED(DREP),
 	[STATE_REJECTED] = QUEUED(REJ),
@@ -91,6 +93,7 @@ int connection_create(struct cm *cm, struct cm_connection **out)
 	}
 	connection->cm = cm;
 	connection->owner = CM_OWNER_NONE;
+	connection->address.is_proven = true;
 	connection->state = STATE_ENDED;
 	connection->comm_id =
 		key << TAG_BITS | (uint32_t)random_source_below(&cm->config.random, 1u << TAG_BITS);
@@ -109,6 +112,7 @@ static void cm_connection_detach(struct cm_connection *connection)
 	connection->queued = 0;
 	list_remove(&connection->ready_node);
 	connection_answered(connection);
+	proven_address_end(cm, &connection->address);
 	connection_disarm(connection);
 	peer_table_remove(&connection->by_peer);
 	peer_table_remove(&connection->by_peer_qpn);
@@ -156,8 +160,8 @@ struct cm_connection *connection_find_by_peer(const struct cm *cm, const struct 
 	return NULL;
 }
 
-struct cm_connection *connection_find_stale(const struct cm *cm, const struct rnic_gid *gid,
-					    uint32_t peer_qpn)
+struct cm_connection *connection_find_living(const struct cm *cm, const struct rnic_gid *gid,
+					     uint32_t peer_qpn)
 {
 	struct peer_node *node = NULL;
 
@@ -218,6 +222,9 @@ void connection_queue_message(struct cm_connection *connection, enum rnic_cm_kin
 	uint16_t bit = (uint16_t)(1u << (kind - RNIC_CM_REQ));
 
 	assert((may_queue[connection->state] & bit) != 0);
+	if ((connection->queued & bit) != 0 ||
+	    !proven_address_spend(connection->cm, &connection->address))
+		return;
 	connection->queued |= bit;
 	if (!list_is_linked(&connection->ready_node))
 		list_add_tail(&connection->cm->ready, &connection->ready_node);
@@ -228,6 +235,15 @@ void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kin
 	connection->retries_left = connection->max_retries;
 	connection->is_extended = false;
 	connection_queue_message(connection, kind);
+	connection_arm(connection, connection->retry_timeout_ns);
+}
+
+void connection_send_rtu(struct cm_connection *connection)
+{
+	connection_queue_message(connection, RNIC_CM_RTU);
+	if (connection->state != STATE_ESTABLISHED || connection->question.is_open)
+		return;
+	connection->retries_left = RTU_REPEATS;
 	connection_arm(connection, connection->retry_timeout_ns);
 }
 
@@ -316,6 +332,9 @@ void connection_answered(struct cm_connection *connection)
 	list_remove(&connection->pending_node);
 	connection->binding->pending_count--;
 	connection->binding = NULL;
+	/* Nothing proves the address of a datagram service's peer: the answer is the end. */
+	if (connection->is_datagram)
+		proven_address_leave(connection->cm, &connection->address);
 }
 
 int connection_keep_private(struct cm_connection *connection, const uint8_t *data, uint32_t bytes,
@@ -345,12 +364,14 @@ uint64_t connection_linger_ns(const struct cm_connection *connection)
 	return 2 * try_ns;
 }
 
-void connection_say_timeout(const struct cm_connection *connection)
+void connection_say_timeout(struct cm_connection *connection)
 {
 	struct cm *cm = connection->cm;
-	struct rnic_cm_message *message =
-		cm_add_reply(cm, &connection->path.source, &connection->path.dest);
+	struct rnic_cm_message *message;
 
+	if (!proven_address_spend(cm, &connection->address))
+		return;
+	message = cm_add_reply(cm, &connection->path.source, &connection->path.dest);
 	if (message == NULL)
 		return;
 	message->kind = RNIC_CM_REJ;

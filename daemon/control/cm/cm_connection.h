@@ -18,6 +18,7 @@
 
 #include "daemon/control/cm/cm.h"
 #include "daemon/control/cm/peer_table.h"
+#include "daemon/control/cm/proven_address.h"
 #include "lib/nic/base/list.h"
 #include "lib/nic/base/timer_heap.h"
 #include "proto/mad/cm_message.h"
@@ -62,6 +63,8 @@ enum connection_event {
 	EVENT_LAP,
 	EVENT_APR,
 	EVENT_TIMEOUT,
+	EVENT_NAMED,	/* a REQ or REP of the peer's address names the peer's QP */
+	EVENT_ANSWERED, /* the device tells of the peer: `answer` */
 	/* Calls of the holder. */
 	EVENT_ACCEPT,
 	EVENT_REJECT,
@@ -76,9 +79,20 @@ enum connection_event {
 struct connection_input {
 	const struct rnic_cm_message *message;
 	const struct cm_accept *accept;
+	const struct cm_peer_answer *answer;
 	uint16_t reason;
 	const uint8_t *private_data;
 	uint32_t private_bytes;
+};
+
+/* Whether the peer of an established connection is still there: peer_question.c. */
+struct peer_question {
+	bool is_open;
+	bool has_count;		/* `count` is known */
+	uint8_t asked;		/* times */
+	uint8_t silences;	/* times without a sign of life */
+	uint64_t count;		/* of packets from the peer, at the first answer of the device */
+	uint64_t rest_until_ns; /* nothing is asked before */
 };
 
 struct cm_connection {
@@ -97,11 +111,13 @@ struct cm_connection {
 	bool is_active;
 	bool is_abandoned;
 	bool is_datagram;
-	bool is_established;	    /* now or earlier */
-	bool must_tell_established; /* the holder, before any other event */
-	bool has_told_port;	    /* the owner, of a strange one */
-	bool is_extended;	    /* an MRA came since the message was last sent */
-	bool ends_by_call;	    /* the holder's call answers the peer's DREQ */
+	bool is_established;	       /* now or earlier */
+	bool must_tell_established;    /* the holder, before any other event */
+	bool has_told_port;	       /* the owner, of a strange one */
+	bool is_extended;	       /* an MRA came since the message was last sent */
+	bool ends_by_call;	       /* the holder's call answers the peer's DREQ */
+	struct proven_address address; /* of the peer */
+	struct peer_question question;
 	uint16_t port_space;
 	uint16_t local_port;
 	uint16_t peer_port;
@@ -148,8 +164,8 @@ struct cm_connection *connection_find_by_peer(const struct cm *cm, const struct 
 					      uint32_t peer_comm_id, bool is_datagram);
 
 /* A live connection with that QP of that peer; NULL when there is none. */
-struct cm_connection *connection_find_stale(const struct cm *cm, const struct rnic_gid *gid,
-					    uint32_t peer_qpn);
+struct cm_connection *connection_find_living(const struct cm *cm, const struct rnic_gid *gid,
+					     uint32_t peer_qpn);
 
 /*
  * Whether messages from that UDP port may be the peer's (peer_ports.h). When not, counts the
@@ -185,6 +201,13 @@ void connection_queue_message(struct cm_connection *connection, enum rnic_cm_kin
 
 /* Queues `kind` and begins its retries: EVENT_TIMEOUT comes when the peer is late. */
 void connection_send_reliably(struct cm_connection *connection, enum rnic_cm_kind kind);
+
+/*
+ * Queues the RTU, and makes EVENT_TIMEOUT repeat it. Nothing answers an RTU, and a peer that doubts
+ * our address sends its REP three times at most (proven_address.h): a lost RTU does not always come
+ * to light by another REP.
+ */
+void connection_send_rtu(struct cm_connection *connection);
 
 /*
  * Queues `kind` again at EVENT_TIMEOUT. False: no tries are left, or the connection is abandoned
@@ -242,7 +265,7 @@ struct cm_qp_parameters connection_peer_of_rep(const struct rnic_cm_message *mes
 uint64_t connection_linger_ns(const struct cm_connection *connection);
 
 /* Tells the peer that we do not wait any more: one REJ, without a state behind it. */
-void connection_say_timeout(const struct cm_connection *connection);
+void connection_say_timeout(struct cm_connection *connection);
 
 /* 4.096 us * 2^code, within bounds: a hostile peer cannot make us wait longer. */
 uint64_t connection_timeout_ns(uint8_t code);

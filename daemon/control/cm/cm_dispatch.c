@@ -31,11 +31,13 @@ struct cm *cm_create(const struct cm_config *config)
 	timer_heap_init(&cm->timers);
 	list_init(&cm->connections);
 	list_init(&cm->ready);
+	list_init(&cm->idle_shares);
 	binding_table_init(&cm->bindings);
 	seed = random_source_next(&cm->config.random);
 	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1, seed);
 	if (peer_table_init(&cm->by_peer, seed) == 0 &&
 	    peer_table_init(&cm->by_peer_qpn, random_source_next(&cm->config.random)) == 0 &&
+	    peer_table_init(&cm->shares, random_source_next(&cm->config.random)) == 0 &&
 	    reply_ring_init(&cm->replies) == 0 && pending_listens_init(&cm->pending_listens) == 0)
 		return cm;
 	cm_free(cm);
@@ -52,8 +54,10 @@ void cm_free(struct cm *cm)
 		connection_free(connection);
 	}
 	assert(list_is_empty(&cm->bindings.all));
+	proven_address_fini(cm);
 	pending_listens_fini(&cm->pending_listens);
 	reply_ring_fini(&cm->replies);
+	peer_table_fini(&cm->shares);
 	peer_table_fini(&cm->by_peer_qpn);
 	peer_table_fini(&cm->by_peer);
 	timer_heap_fini(&cm->timers);
@@ -142,20 +146,40 @@ static bool has_identifier(const struct rnic_cm_message *message)
 	return message->kind != RNIC_CM_REQ || message->req.local_comm_id != 0;
 }
 
+/* A REJ that names our connection. One without that comes of a peer that has not heard of it. */
+static bool names_us(const struct rnic_cm_message *message)
+{
+	return message->kind == RNIC_CM_REJ && message->rej.remote_comm_id != 0;
+}
+
 /*
- * Whether the message may be from the connection's peer, as far as its UDP source port tells. Some
- * hardware repeats an RTU or MRA from another port than the message that it repeats; both end
- * nothing.
+ * Whether the message may be from the connection's peer, as far as its UDP source port tells.
+ * Hardware sends answers from another port than requests: what answers a message of the peer's has
+ * no flow label and the port of none. An RTU or MRA ends nothing; a DREP follows our own DREQ; and
+ * a DREP or REJ names identifiers, of which ours is random and nobody's but the peer's.
  */
 static bool cm_is_from_port(struct cm_connection *connection, const struct request_origin *origin,
 			    const struct rnic_cm_message *message)
 {
-	if (message->kind == RNIC_CM_RTU || message->kind == RNIC_CM_MRA)
+	if (message->kind == RNIC_CM_RTU || message->kind == RNIC_CM_MRA ||
+	    message->kind == RNIC_CM_DREP || names_us(message))
 		return true;
 	if (!connection_takes_port(connection, origin->port))
 		return false;
 	connection->peer_udp_port = origin->port;
 	return true;
+}
+
+/* A message that names one of our connections, but not as its peer does, ends nothing. */
+static bool is_claim_of_end(const struct request_origin *origin,
+			    const struct rnic_cm_message *message)
+{
+	const struct cm_connection *named =
+		connection_find(origin->cm, cm_address_of(message).receiver);
+
+	return (message->kind == RNIC_CM_DREQ || message->kind == RNIC_CM_DREP ||
+		message->kind == RNIC_CM_REJ) &&
+	       named != NULL && !named->is_datagram;
 }
 
 static void cm_deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
@@ -166,6 +190,11 @@ static void cm_deliver(const struct request_origin *origin, const struct rnic_cm
 	if (connection != NULL && !cm_is_from_port(connection, origin, message))
 		return;
 	if (connection != NULL)
+		proven_address_heard(origin->cm, &connection->address,
+				     cm_address_of(message).receiver != 0);
+	if (connection == NULL && is_claim_of_end(origin, message))
+		origin->cm->counters[CM_COUNTER_UNPROVEN]++;
+	else if (connection != NULL)
 		connection_step(connection,
 				(enum connection_event)(EVENT_REQ + (message->kind - FIRST_KIND)),
 				&input);

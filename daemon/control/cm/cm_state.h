@@ -22,6 +22,9 @@ struct cm {
 	struct key_table by_comm_id;   /* its upper 24 bits -> struct cm_connection */
 	struct peer_table by_peer;     /* the peer's address and identifier -> connection */
 	struct peer_table by_peer_qpn; /* the peer's address and QPN -> connection */
+	struct peer_table shares;      /* the peer's address -> struct peer_share */
+	struct list idle_shares;       /* those of addresses without connections, oldest first */
+	uint32_t idle_share_count;
 	struct timer_heap timers;
 	struct list connections; /* all connections, oldest first */
 	uint32_t connection_count;

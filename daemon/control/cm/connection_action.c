@@ -71,8 +71,11 @@ int action_repeat_rep(struct cm_connection *connection, const struct connection_
 
 int action_repeat_rtu(struct cm_connection *connection, const struct connection_input *input)
 {
-	return connection->is_active ? repeat(connection, RNIC_CM_RTU)
-				     : action_unexpected(connection, input);
+	if (!connection->is_active)
+		return action_unexpected(connection, input);
+	count(connection, CM_COUNTER_DUPLICATES);
+	connection_send_rtu(connection);
+	return 0;
 }
 
 int action_repeat_drep(struct cm_connection *connection, const struct connection_input *input)
@@ -201,15 +204,14 @@ static void tell_response(struct cm_connection *connection, const struct rnic_cm
 }
 
 /*
- * IBTA 1.4, 12.9.8.3.1: the REP names a QP that already has a connection here. The peer has
+ * IBTA 1.4, 12.9.8.3.1: the REP names a QP that already has a connection here. The peer may have
  * forgotten the old connection.
  */
-static int refuse_stale(struct cm_connection *connection, struct cm_connection *stale)
+static int refuse_stale(struct cm_connection *connection, struct cm_connection *living)
 {
 	const struct connection_input none = {0};
 
-	if (connection_takes_port(stale, connection->peer_udp_port))
-		connection_step(stale, EVENT_DISCONNECT, &none);
+	connection_step(living, EVENT_NAMED, &none);
 	connection->subject = RNIC_CM_ABOUT_REP;
 	connection->reason = RNIC_CM_REJECT_STALE_CONNECTION;
 	memset(connection->private_data, 0, sizeof(connection->private_data));
@@ -223,16 +225,16 @@ static int refuse_stale(struct cm_connection *connection, struct cm_connection *
 int action_response(struct cm_connection *connection, const struct connection_input *input)
 {
 	const struct rnic_cm_rep *rep = &input->message->rep;
-	struct cm_connection *stale =
-		connection_find_stale(connection->cm, &connection->path.dest, rep->local_qpn);
+	struct cm_connection *living =
+		connection_find_living(connection->cm, &connection->path.dest, rep->local_qpn);
 
 	if (rep->local_comm_id == 0)
 		return action_unexpected(connection, input);
 	connection->peer_comm_id = rep->local_comm_id;
 	connection->peer = connection_peer_of_rep(input->message);
 	connection_list_peer(connection);
-	if (stale != NULL)
-		return refuse_stale(connection, stale);
+	if (living != NULL)
+		return refuse_stale(connection, living);
 	connection->local.initiator_depth = connection_action_least(
 		connection->local.initiator_depth, rep->responder_resources);
 	connection->local.responder_resources = connection_action_least(
@@ -252,15 +254,6 @@ int action_ready(struct cm_connection *connection, const struct connection_input
 	connection_disarm(connection);
 	connection->is_established = true;
 	connection_enter(connection, STATE_ESTABLISHED);
-	connection_tell_simply(connection, CM_EVENT_ESTABLISHED, 0);
-	return 0;
-}
-
-int action_tell_established(struct cm_connection *connection, const struct connection_input *input)
-{
-	(void)input;
-	assert(connection->must_tell_established);
-	connection->must_tell_established = false;
 	connection_tell_simply(connection, CM_EVENT_ESTABLISHED, 0);
 	return 0;
 }
@@ -307,8 +300,16 @@ int action_drep_rcvd(struct cm_connection *connection, const struct connection_i
 	return 0;
 }
 
+/* A REJ may come from any port, and may lack an identifier: not one that ends a connection. */
 int action_ended_here(struct cm_connection *connection, const struct connection_input *input)
 {
+	const struct rnic_cm_rej *rej = &input->message->rej;
+
+	if (rej->remote_comm_id != connection->comm_id ||
+	    rej->local_comm_id != connection->peer_comm_id) {
+		count(connection, CM_COUNTER_UNPROVEN);
+		return 0;
+	}
 	count(connection, CM_COUNTER_REJECTS_RECEIVED);
 	return action_drep_rcvd(connection, input);
 }
@@ -326,8 +327,10 @@ static bool awaits_call(const struct cm_connection *connection)
  */
 int action_dreq_rcvd(struct cm_connection *connection, const struct connection_input *input)
 {
-	if (input->message->dreq.remote_qpn != connection->local.qpn)
-		return action_unexpected(connection, input);
+	if (input->message->dreq.remote_qpn != connection->local.qpn) {
+		count(connection, CM_COUNTER_UNPROVEN);
+		return 0;
+	}
 	connection->disconnect_transaction_id = input->message->transaction_id;
 	if (connection->state == STATE_REP_SENT) {
 		connection->is_established = true;

@@ -37,9 +37,14 @@ connection_action action_no_path;      /* LAP */
 connection_action action_retry_req;
 connection_action action_retry_rep;
 connection_action action_retry_dreq;
-connection_action action_tell_established;
 connection_action action_timewait_over;
 connection_action action_end;
+
+/* In peer_question.c: whether the peer is still there. */
+connection_action action_ask_peer;	/* a message names the peer's QP */
+connection_action action_peer_answered; /* the device's answer */
+connection_action action_rtu_again;
+connection_action action_standing; /* the timer: asks again, repeats the RTU, tells ESTABLISHED */
 
 /* In connection_calls.c: calls of the holder. */
 connection_action action_not_connected;

@@ -187,7 +187,7 @@ int action_establish(struct cm_connection *connection, const struct connection_i
 	(void)input;
 	connection->is_established = true;
 	connection_enter(connection, STATE_ESTABLISHED);
-	connection_queue_message(connection, RNIC_CM_RTU);
+	connection_send_rtu(connection);
 	return 0;
 }
 
@@ -200,6 +200,7 @@ void cm_note_traffic(struct cm_connection *connection, uint64_t now_ns)
 int action_traffic(struct cm_connection *connection, const struct connection_input *input)
 {
 	(void)input;
+	proven_address_heard(connection->cm, &connection->address, true);
 	connection->is_established = true;
 	connection->must_tell_established = true;
 	connection_enter(connection, STATE_ESTABLISHED);

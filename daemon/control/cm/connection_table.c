@@ -34,7 +34,10 @@
 #define RE_REQ  action_retry_req
 #define RE_REP  action_retry_rep
 #define RE_DRQ  action_retry_dreq
-#define TELL    action_tell_established
+#define ASK     action_ask_peer
+#define HEARD   action_peer_answered
+#define RTU_2   action_rtu_again
+#define STANDS  action_standing
 #define EXIT    action_timewait_over
 #define END     action_end
 #define WAS_UP  action_not_standing
@@ -64,14 +67,16 @@ static connection_action *const connection_table[EVENT_COUNT][STATE_ENDED + 1] =
     ROW(MRA,        EXTEND, UNEXP,  UNEXP,  EXTEND, UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
     ROW(REJ,        REFUSE, REFUSE, REFUSE, REFUSE, GONE,   GONE,   UNEXP,  UNEXP,  UNEXP,  NEVER),
     ROW(REP,        RESP,   MRA,    UNEXP,  UNEXP,  RTU,    RTU,    AGAIN,  LATE,   REJ,    NEVER),
-    ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  AGAIN,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
+    ROW(RTU,        UNEXP,  UNEXP,  UNEXP,  READY,  RTU_2,  AGAIN,  AGAIN,  AGAIN,  UNEXP,  NEVER),
     ROW(DREQ,       TAKEN,  DREQ_R, UNEXP,  DREQ_R, DREQ_R, DREQ_R, AGAIN,  DREP,   LATE,   NEVER),
     ROW(DREP,       UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  DREP_R, CROSS,  AGAIN,  UNEXP,  NEVER),
     ROW(SIDR_REQ,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
     ROW(SIDR_REP,   UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
     ROW(LAP,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  APR,    UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
     ROW(APR,        UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  UNEXP,  NEVER),
-    ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, TELL,   RE_DRQ, NEVER,  EXIT,   END,    NEVER),
+    ROW(TIMEOUT,    RE_REQ, NEVER,  NEVER,  RE_REP, STANDS, RE_DRQ, NEVER,  EXIT,   END,    NEVER),
+    ROW(NAMED,      NONE,   NONE,   NONE,   NONE,   ASK,    NONE,   NONE,   NONE,   NONE,   NEVER),
+    ROW(ANSWERED,   NONE,   NONE,   NONE,   NONE,   HEARD,  NONE,   NONE,   NONE,   NONE,   NEVER),
     ROW(ACCEPT,     NOT,    NOT,    ACCEPT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
     ROW(REJECT,     NOT,    REJECT, REJECT, NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
     ROW(ESTABLISH,  NOT,    ESTAB,  NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT,    NOT),
@@ -94,6 +99,8 @@ static connection_action *const sidr_table[EVENT_COUNT][STATE_COUNT - STATE_SIDR
 	ROW(LAP,        UNEXP,  UNEXP,  UNEXP),
 	ROW(APR,        UNEXP,  UNEXP,  UNEXP),
 	ROW(TIMEOUT,    RETRY,  NEVER,  END),
+	ROW(NAMED,      NEVER,  NEVER,  NEVER),
+	ROW(ANSWERED,   NONE,   NONE,   NONE),
 	ROW(ACCEPT,     NOT,    S_ACC,  NOT),
 	ROW(REJECT,     NOT,    S_REJ,  NOT),
 	ROW(ESTABLISH,  NOT,    NOT,    NOT),

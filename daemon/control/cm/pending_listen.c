@@ -41,11 +41,22 @@ struct pending_listen *pending_listen_find(const struct pending_listens *request
 	return NULL;
 }
 
+/* One address leaves room for others. */
+static bool is_peer_share_full(const struct pending_listens *requests, const struct rnic_gid *peer)
+{
+	const struct list *node;
+	uint32_t count = 0;
+
+	list_for_each (node, &requests->waiting)
+		count += rnic_gid_equal(&list_entry(node, struct pending_listen, node)->peer, peer);
+	return count >= LIMIT_CM_PEER_LISTENS;
+}
+
 bool pending_listen_add(struct pending_listens *requests, const struct pending_listen *request)
 {
 	struct pending_listen *kept;
 
-	if (list_is_empty(&requests->unused))
+	if (list_is_empty(&requests->unused) || is_peer_share_full(requests, &request->peer))
 		return false;
 	kept = list_first_entry(&requests->unused, struct pending_listen, node);
 	list_remove(&kept->node);

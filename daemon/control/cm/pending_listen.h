@@ -46,7 +46,7 @@ struct pending_listen *pending_listen_find(const struct pending_listens *request
 					   const struct rnic_gid *peer, uint32_t peer_comm_id,
 					   enum rnic_cm_kind kind);
 
-/* Keeps a copy of `request`. False: too many requests wait. */
+/* Keeps a copy of `request`. False: too many requests wait, of all peers or of this one. */
 bool pending_listen_add(struct pending_listens *requests, const struct pending_listen *request);
 
 void pending_listen_remove(struct pending_listens *requests, struct pending_listen *request);

@@ -125,7 +125,7 @@ static bool are_gids_those_of_packet(const struct request_origin *origin,
 static uint16_t check_req(const struct request_origin *origin, const struct rnic_cm_req *req,
 			  struct target *target, uint8_t *qp_type)
 {
-	struct cm_connection *stale;
+	struct cm_connection *living;
 	uint16_t reason = find_target(origin, req->service_id, req->private_data, target);
 
 	if (reason != 0)
@@ -141,15 +141,15 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 	 */
 	if (req->path_mtu < 1 || req->path_mtu > MTU_CODE_MAX)
 		return RNIC_CM_REJECT_INVALID_MTU;
-	/* IBTA 1.4, 12.9.8.3.1: the peer has forgotten the old connection of its QP. */
-	stale = connection_find_stale(origin->cm, &origin->peer, req->local_qpn);
-	if (stale != NULL) {
-		/* A stranger on the peer's host must not end the old connection. */
-		if (connection_takes_port(stale, origin->port))
-			connection_step(stale, EVENT_DISCONNECT, &(struct connection_input){0});
-		return RNIC_CM_REJECT_STALE_CONNECTION;
-	}
-	return 0;
+	/*
+	 * IBTA 1.4, 12.9.8.3.1: the peer may have forgotten the old connection of its QP. Anybody
+	 * can say so. The old connection ends if the peer is silent, and a later REQ gets in.
+	 */
+	living = connection_find_living(origin->cm, &origin->peer, req->local_qpn);
+	if (living == NULL)
+		return 0;
+	connection_step(living, EVENT_NAMED, &(struct connection_input){0});
+	return RNIC_CM_REJECT_STALE_CONNECTION;
 }
 
 /* Creates a connection for the request and counts it in the backlog. NULL: forget the request. */
@@ -164,6 +164,8 @@ static struct cm_connection *request_admit(const struct request_origin *origin,
 		cm->counters[CM_COUNTER_BACKLOG_FULL]++;
 		return NULL;
 	}
+	if (!proven_address_admits(cm, binding, &origin->peer))
+		return NULL;
 	if (connection_create(cm, &connection) != 0) {
 		cm->counters[CM_COUNTER_REFUSED]++;
 		return NULL;
@@ -175,6 +177,11 @@ static struct cm_connection *request_admit(const struct request_origin *origin,
 	connection->path.dest = origin->peer;
 	connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->peer_udp_port = origin->port;
+	if (proven_address_await(cm, &connection->address, &origin->peer) != 0) {
+		cm->counters[CM_COUNTER_REFUSED]++;
+		connection_free(connection);
+		return NULL;
+	}
 	connection->binding = binding;
 	list_add_tail(&binding->pending, &connection->pending_node);
 	binding->pending_count++;

@@ -6,6 +6,7 @@
 #include "daemon/control/cm_ids/cm_address.h"
 #include "daemon/control/cm_ids/cm_attributes.h"
 #include "daemon/control/cm_ids/cm_identifier.h"
+#include "daemon/control/supervisor/device_set.h"
 #include "proto/wire/gid.h"
 
 #include <stdio.h>
@@ -170,7 +171,15 @@ static void cm_sink_strange_port(void *context, const struct cm_strange_port *st
 	client_note_trouble(id->client, subject, reason);
 }
 
+static void cm_sink_ask_peer(void *context, uint32_t qpn, uint32_t comm_id)
+{
+	const struct client_set *set = context;
+
+	device_set_probe_peer(set->devices, qpn, comm_id);
+}
+
 const struct cm_sink cm_identifier_sink = {
 	.event = cm_sink_event,
 	.strange_port = cm_sink_strange_port,
+	.ask_peer = cm_sink_ask_peer,
 };

@@ -3,6 +3,7 @@
 
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"
+#include "daemon/control/cm/cm.h"
 #include "daemon/control/network/addressing.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/control/supervisor/device_launch.h"
@@ -190,6 +191,19 @@ static void backplane_client_gone(void *context, const struct device_child *proc
 
 	if (client != NULL && client->device == process)
 		served_peer_end(&client->peer);
+}
+
+static void backplane_probed(void *context, const struct rnic_process_probe *answer)
+{
+	const struct backplane *backplane = context;
+	const struct cm_peer_answer told = {
+		.comm_id = answer->number,
+		.qpn = answer->qpn,
+		.status = answer->status,
+		.received_packets = answer->received_packets,
+	};
+
+	cm_peer_answered(backplane->config.clients->cm, &told, backplane->now_ns);
 }
 
 /* A packet of lane 0's sockets that is for a device process. */
@@ -441,6 +455,7 @@ static int backplane_open_devices(struct backplane *backplane, char *reason)
 		.packet = backplane_packet,
 		.trouble = backplane_trouble,
 		.client_gone = backplane_client_gone,
+		.probed = backplane_probed,
 		.context = backplane,
 	};
 	result = device_set_open(&backplane->devices, &devices);

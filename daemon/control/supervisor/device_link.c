@@ -299,6 +299,14 @@ static bool link_has_half(const struct device_child *process)
 	       unread < room / 2;
 }
 
+/* Sends what may be lost. Half of the link stays for what may not. */
+static int link_try_send(struct device_child *process, const struct process_letter *letter)
+{
+	if (process->state != DEVICE_CHILD_SERVING)
+		return -EPIPE;
+	return link_has_half(process) ? device_link_send(process, letter) : -EAGAIN;
+}
+
 int device_link_send_packet(struct device_child *process, const struct rnic_process_packet *packet,
 			    const uint8_t *datagram)
 {
@@ -310,9 +318,18 @@ int device_link_send_packet(struct device_child *process, const struct rnic_proc
 		.tail_bytes = packet->datagram_bytes,
 	};
 
-	if (process->state != DEVICE_CHILD_SERVING)
-		return -EPIPE;
-	return link_has_half(process) ? device_link_send(process, &letter) : -EAGAIN;
+	return link_try_send(process, &letter);
+}
+
+int device_link_send_probe(struct device_child *process, const struct rnic_process_probe *probe)
+{
+	const struct process_letter letter = {
+		.operation = RNIC_PROCESS_PROBE,
+		.payload = probe,
+		.payload_bytes = sizeof(*probe),
+	};
+
+	return link_try_send(process, &letter);
 }
 
 void device_link_note_facts(struct device_child *process)
@@ -477,6 +494,18 @@ static bool link_take_client_gone(struct device_child *process, struct process_r
 	return true;
 }
 
+/* A process speaks for the queue pairs of its own lane alone. */
+static bool link_take_probed(struct device_child *process, struct process_receipt *receipt)
+{
+	const struct device_set_host *host = process->common->host;
+	const struct rnic_process_probe *probe = (const void *)receipt->payload;
+
+	if (rnic_lane_of(probe->qpn) != process->lane || probe->status > 0)
+		return false;
+	host->probed(host->context, probe);
+	return true;
+}
+
 static link_handler *const link_handlers[RNIC_PROCESS_OPERATION_COUNT] = {
 	[RNIC_PROCESS_READY] = link_take_ready,
 	[RNIC_PROCESS_ROWS_REPLY] = link_take_rows,
@@ -485,6 +514,7 @@ static link_handler *const link_handlers[RNIC_PROCESS_OPERATION_COUNT] = {
 	[RNIC_PROCESS_LEAVE] = link_take_leave,
 	[RNIC_PROCESS_TROUBLE] = link_take_trouble,
 	[RNIC_PROCESS_CLIENT_GONE] = link_take_client_gone,
+	[RNIC_PROCESS_PROBED] = link_take_probed,
 };
 
 static bool link_take(struct device_child *process, struct process_receipt *receipt)

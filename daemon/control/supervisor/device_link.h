@@ -68,6 +68,9 @@ void device_link_tell_ends(struct device_child *process);
 int device_link_send_packet(struct device_child *process, const struct rnic_process_packet *packet,
 			    const uint8_t *datagram);
 
+/* Sends a PROBE, with the same results. */
+int device_link_send_probe(struct device_child *process, const struct rnic_process_probe *probe);
+
 /* Sends a message to a process that serves. 0, -EAGAIN or -EPIPE. */
 int device_link_send(struct device_child *process, const struct process_letter *letter);
 

@@ -452,6 +452,15 @@ bool device_set_pass_packet(struct device_set *set, uint8_t lane,
 	return is_held;
 }
 
+void device_set_probe_peer(struct device_set *set, uint32_t qpn, uint32_t number)
+{
+	const struct rnic_process_probe probe = {.qpn = qpn, .number = number};
+	struct device_child *process = device_set_next(set, rnic_lane_of(qpn));
+
+	if (process != NULL && process->lane == rnic_lane_of(qpn))
+		device_link_send_probe(process, &probe);
+}
+
 void device_set_forget_viewer(struct device_set *set, uint32_t asker)
 {
 	struct list *node;

@@ -131,6 +131,13 @@ bool device_set_uses_gid(struct device_set *set, uint32_t index);
 bool device_set_pass_packet(struct device_set *set, uint8_t lane,
 			    const struct rnic_process_packet *packet, const uint8_t *datagram);
 
+/*
+ * Has the process of the queue pair `qpn` ask the peer for a sign of life. The answer with `number`
+ * goes to device_set_host.probed(); none comes when there is no such process, when it is stopped,
+ * or when the link has no room.
+ */
+void device_set_probe_peer(struct device_set *set, uint32_t qpn, uint32_t number);
+
 /* The process that serves with the lowest lane from `lane` on; NULL: none. */
 struct device_child *device_set_next(const struct device_set *set, uint32_t lane);
 

@@ -2,7 +2,8 @@
 /*
  * The interface by which the device processes' side of the control plane calls the rest of it: the
  * owner of lanes, of the network and of the list of troubles. No callback calls the device set,
- * except `packet`, which may call device_set_pass_packet().
+ * except `packet` and `probed`, which may call device_set_pass_packet() and
+ * device_set_probe_peer().
  *
  * What comes from a device process is checked for its form (rnic_process_check), and texts are
  * printable; the values are still the claims of a process that is not trusted.
@@ -46,6 +47,8 @@ struct device_set_host {
 	/* Notes a trouble that a device process reports about its clients or packets. */
 	void (*trouble)(void *context, const struct device_child *process,
 			const struct rnic_process_trouble *trouble);
+	/* Takes the answer to device_set_probe_peer(), or one that nobody asked for. */
+	void (*probed)(void *context, const struct rnic_process_probe *answer);
 	void *context;
 };
 

@@ -256,6 +256,15 @@ static void link_client_packet(struct link_client *link)
 		       message->datagram_bytes, clock_now_ns());
 }
 
+/* A lost answer is asked for again. */
+static void link_client_probe(struct link_client *link)
+{
+	struct rnic_process_probe probe = *(const struct rnic_process_probe *)link->receipt.payload;
+
+	probe.status = device_probe_peer(link->device, probe.qpn, &probe.received_packets);
+	link_client_send(link, RNIC_PROCESS_PROBED, &probe, sizeof(probe), NULL, 0);
+}
+
 static void link_client_joined(struct link_client *link)
 {
 	const struct rnic_process_group *message = (const void *)link->receipt.payload;
@@ -279,6 +288,7 @@ static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
 	[RNIC_PROCESS_JOINED] = link_client_joined,
 	[RNIC_PROCESS_PACKET] = link_client_packet,
 	[RNIC_PROCESS_CLIENT_GONE] = link_client_end_client,
+	[RNIC_PROCESS_PROBE] = link_client_probe,
 };
 
 /* Carries out one message. Returns false when there is none. */

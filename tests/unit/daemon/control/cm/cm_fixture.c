@@ -28,10 +28,23 @@ static void note_strange_port(void *context, const struct cm_strange_port *stran
 	fixture->strange_port = *strange;
 }
 
+static void note_question(void *context, uint32_t qpn, uint32_t comm_id)
+{
+	struct cm_fixture *fixture = context;
+
+	assert_int_equal(qpn, FIXTURE_QPN);
+	fixture->question_count++;
+	fixture->asked_comm_id = comm_id;
+}
+
 void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 			  uint64_t listener_wait_ns)
 {
-	static const struct cm_sink sink = {.event = note_event, .strange_port = note_strange_port};
+	static const struct cm_sink sink = {
+		.event = note_event,
+		.strange_port = note_strange_port,
+		.ask_peer = note_question,
+	};
 	const struct cm_config config = {
 		.sink = &sink,
 		.sink_context = fixture,

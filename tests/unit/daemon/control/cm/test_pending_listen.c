@@ -121,26 +121,43 @@ static void test_refused_at_once(void **state)
 	fixture_fini(&fixture);
 }
 
-/* The manager remembers a bounded number of strangers' requests and refuses the rest at once. */
-static void test_flood(void **state)
+/* Requests of one more peer, of which the last one is refused at once. */
+static void push_more_than_share(struct cm_fixture *fixture, uint32_t requests)
 {
 	struct rnic_cm_message req;
+
+	fixture->peer.bytes[15]++;
+	req = fixture_req(fixture);
+	for (uint32_t i = 0; i < requests; i++) {
+		fixture_expect_silence(fixture);
+		req.req.local_comm_id++;
+		fixture_push(fixture, &req);
+	}
+	fixture_pull(fixture, RNIC_CM_REJ);
+	fixture_expect_silence(fixture);
+}
+
+/*
+ * The manager remembers a bounded number of strangers' requests and refuses the rest at once. One
+ * address leaves room for others.
+ */
+static void test_flood(void **state)
+{
+	const uint8_t peers = LIMIT_CM_PENDING_LISTENS / LIMIT_CM_PEER_LISTENS;
 	struct cm_fixture fixture;
+	uint8_t first;
 
 	(void)state;
 	fixture_init_patient(&fixture, 1, WAIT_NS);
-	req = fixture_req(&fixture);
-	for (int i = 0; i < LIMIT_CM_PENDING_LISTENS; i++) {
-		req.req.local_comm_id++;
-		fixture_push(&fixture, &req);
-	}
-	fixture_expect_silence(&fixture);
-	req.req.local_comm_id++;
-	fixture_push(&fixture, &req);
-	fixture_pull(&fixture, RNIC_CM_REJ);
+	first = fixture.peer.bytes[15];
+	for (uint32_t i = 0; i < peers; i++)
+		push_more_than_share(&fixture, LIMIT_CM_PEER_LISTENS + 1);
+	push_more_than_share(&fixture, 1);
 	fixture_wait(&fixture, WAIT_NS);
-	for (int i = 0; i < LIMIT_CM_PENDING_LISTENS; i++)
+	for (uint32_t i = 0; i < LIMIT_CM_PENDING_LISTENS; i++) {
+		fixture.peer.bytes[15] = (uint8_t)(first + 1 + i / LIMIT_CM_PEER_LISTENS);
 		fixture_pull(&fixture, RNIC_CM_REJ);
+	}
 	fixture_expect_silence(&fixture);
 	fixture_fini(&fixture);
 }

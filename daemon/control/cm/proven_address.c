@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/cm/proven_address.h"
+
+#include "daemon/control/cm/cm_state.h"
+#include "proto/base/time_units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct peer_share *peer_share_find(const struct cm *cm, const struct rnic_gid *peer)
+{
+	struct peer_node *node = peer_table_next(&cm->shares, peer, 0, NULL);
+
+	return node == NULL ? NULL : RNIC_CONTAINER_OF(node, struct peer_share, node);
+}
+
+/* The requests that count for the address. */
+static uint32_t peer_share_used(struct peer_share *share, uint64_t now_ns)
+{
+	const uint64_t gap_ns = RNIC_NS_PER_SECOND / LIMIT_CM_FORGIVEN;
+	const uint64_t forgiven = (now_ns - share->forgiven_ns) / gap_ns;
+
+	share->failures = forgiven < share->failures ? share->failures - (uint32_t)forgiven : 0;
+	share->forgiven_ns += forgiven * gap_ns;
+	return share->count + share->failures;
+}
+
+static void peer_share_free(struct cm *cm, struct peer_share *share)
+{
+	cm->idle_share_count -= list_is_linked(&share->idle_node);
+	list_remove(&share->idle_node);
+	peer_table_remove(&share->node);
+	free(share);
+}
+
+/* Frees the oldest ones of which nothing counts any more, or that are too many. */
+static void sweep_idle_shares(struct cm *cm)
+{
+	while (!list_is_empty(&cm->idle_shares)) {
+		struct peer_share *share =
+			list_first_entry(&cm->idle_shares, struct peer_share, idle_node);
+
+		if (peer_share_used(share, cm->now_ns) > 0 &&
+		    cm->idle_share_count <= LIMIT_CM_IDLE_SHARES)
+			break;
+		peer_share_free(cm, share);
+	}
+}
+
+static struct peer_share *peer_share_make(struct cm *cm, const struct rnic_gid *peer)
+{
+	struct peer_share *share;
+
+	sweep_idle_shares(cm);
+	share = calloc(1, sizeof(*share));
+	if (share == NULL)
+		return NULL;
+	share->forgiven_ns = cm->now_ns;
+	peer_table_insert(&cm->shares, &share->node, peer, 0);
+	return share;
+}
+
+/* The last quarter of a backlog is for addresses that do not have half of it. */
+static bool leaves_room(const struct cm_binding *binding, uint32_t count)
+{
+	return binding->pending_count < binding->backlog - binding->backlog / 4 ||
+	       count < binding->backlog / 2;
+}
+
+bool proven_address_admits(struct cm *cm, const struct cm_binding *binding,
+			   const struct rnic_gid *peer)
+{
+	struct peer_share *share = peer_share_find(cm, peer);
+
+	if (share == NULL || (peer_share_used(share, cm->now_ns) < LIMIT_CM_UNPROVEN &&
+			      leaves_room(binding, share->count)))
+		return true;
+	cm->counters[CM_COUNTER_PEER_SHARE]++;
+	return false;
+}
+
+int proven_address_await(struct cm *cm, struct proven_address *address, const struct rnic_gid *peer)
+{
+	struct peer_share *share = peer_share_find(cm, peer);
+
+	if (share == NULL)
+		share = peer_share_make(cm, peer);
+	if (share == NULL)
+		return -ENOMEM;
+	cm->idle_share_count -= list_is_linked(&share->idle_node);
+	list_remove(&share->idle_node);
+	share->count++;
+	*address = (struct proven_address){.credit = CREDIT_OF_MESSAGE, .share = share};
+	return 0;
+}
+
+void proven_address_heard(struct cm *cm, struct proven_address *address, bool is_proof)
+{
+	if (address->is_proven)
+		return;
+	if (is_proof) {
+		address->is_proven = true;
+		proven_address_leave(cm, address);
+	} else if (address->credit <= UINT8_MAX - CREDIT_OF_MESSAGE) {
+		address->credit += CREDIT_OF_MESSAGE;
+	}
+}
+
+bool proven_address_spend(struct cm *cm, struct proven_address *address)
+{
+	if (address->is_proven)
+		return true;
+	if (address->credit == 0) {
+		cm->counters[CM_COUNTER_HELD_BACK]++;
+		return false;
+	}
+	address->credit--;
+	return true;
+}
+
+void proven_address_leave(struct cm *cm, struct proven_address *address)
+{
+	struct peer_share *share = address->share;
+
+	address->share = NULL;
+	if (share == NULL || --share->count > 0)
+		return;
+	if (peer_share_used(share, cm->now_ns) == 0) {
+		peer_share_free(cm, share);
+		return;
+	}
+	list_add_tail(&cm->idle_shares, &share->idle_node);
+	cm->idle_share_count++;
+}
+
+void proven_address_end(struct cm *cm, struct proven_address *address)
+{
+	if (address->share != NULL)
+		address->share->failures++;
+	proven_address_leave(cm, address);
+}
+
+void proven_address_fini(struct cm *cm)
+{
+	while (!list_is_empty(&cm->idle_shares))
+		peer_share_free(cm,
+				list_first_entry(&cm->idle_shares, struct peer_share, idle_node));
+}
