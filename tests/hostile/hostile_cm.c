@@ -6,6 +6,7 @@
  *
  * usage: hostile_cm RNICD
  */
+#include "tests/hostile/cm_client.h"
 #include "tests/hostile/direct_program.h"
 #include "tests/hostile/hostile_link.h"
 
@@ -21,166 +22,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PORT	  7471
 #define WAIT_MS	  20000
 #define ASKED_MAX 1000000
-#define QP_STEPS  5 /* of HOSTILE_STEPS: a queue pair that was not connected yet */
 
 #define EPHEMERAL_PORTS 28232
 #define FEW		100
 #define FIRST_USER	31001
 #define GREEDY		3 /* users who take all that they get */
-
-struct cm_client {
-	struct hostile_client base;
-	struct rnic_handle channel;
-	int channel_fd;
-};
-
-static void open_channel(struct cm_client *client)
-{
-	struct hostile_reply reply;
-
-	hostile_must(client->base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
-	memcpy(&client->channel, reply.payload, sizeof(client->channel));
-	client->channel_fd = reply.fds[0];
-}
-
-static void open_client_as(struct cm_client *client, uid_t user)
-{
-	hostile_client_adopt(
-		&client->base,
-		user == geteuid() ? hostile_connect(&rnicd) : hostile_connect_as(&rnicd, user), 1);
-	open_channel(client);
-}
-
-static void open_client(struct cm_client *client)
-{
-	open_client_as(client, geteuid());
-}
-
-static void close_client(struct cm_client *client)
-{
-	close(client->channel_fd);
-	hostile_client_close(&client->base);
-}
-
-static int32_t ask(const struct cm_client *client, uint16_t operation, const void *request,
-		   size_t bytes)
-{
-	return hostile_answer(client->base.control_fd, operation, request, bytes, NULL, 0);
-}
-
-static struct rnic_handle create_id(const struct cm_client *client, uint32_t port_space,
-				    uint32_t qp_type)
-{
-	const struct rnic_ctl_cm_create_id request = {client->channel, port_space, qp_type};
-	struct rnic_ctl_cm_id_reply answer;
-	struct hostile_reply reply;
-
-	hostile_must(client->base.control_fd, RNIC_CTL_CM_CREATE_ID, &request, sizeof(request),
-		     &reply);
-	memcpy(&answer, reply.payload, sizeof(answer));
-	return answer.id;
-}
-
-static int32_t destroy_id(const struct cm_client *client, struct rnic_handle id)
-{
-	const struct rnic_ctl_cm_destroy_id request = {.id = id};
-
-	return ask(client, RNIC_CTL_CM_DESTROY_ID, &request, sizeof(request));
-}
-
-/* Says that the client has taken so many events; returns the daemon's status. */
-static int32_t claim_taken(const struct cm_client *client, uint32_t taken)
-{
-	const struct rnic_ctl_cm_send_events request = {.channel = client->channel, .taken = taken};
-
-	return ask(client, RNIC_CTL_CM_SEND_EVENTS, &request, sizeof(request));
-}
-
-static struct rnic_endpoint own_address(const struct cm_client *client)
-{
-	struct rnic_ctl_gids_reply gids;
-	struct hostile_reply reply;
-
-	hostile_must(client->base.fd, RNIC_CTL_QUERY_GIDS, NULL, 0, &reply);
-	memcpy(&gids, reply.payload, sizeof(gids));
-	return (struct rnic_endpoint){gids.entries[0].gid, 0, PORT, 4, 0};
-}
-
-static struct rnic_handle make_listener(const struct cm_client *client)
-{
-	struct rnic_handle id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
-	const struct rnic_ctl_cm_bind bind = {.id = id, .local = own_address(client)};
-	const struct rnic_ctl_cm_listen listen = {.id = id};
-
-	assert_int_equal(ask(client, RNIC_CTL_CM_BIND, &bind, sizeof(bind)), 0);
-	assert_int_equal(ask(client, RNIC_CTL_CM_LISTEN, &listen, sizeof(listen)), 0);
-	return id;
-}
-
-static int32_t resolve_to(const struct cm_client *client, struct rnic_handle id,
-			  const struct rnic_endpoint *destination)
-{
-	const struct rnic_ctl_cm_resolve_address request = {
-		.id = id,
-		.destination = *destination,
-	};
-
-	return ask(client, RNIC_CTL_CM_RESOLVE_ADDRESS, &request, sizeof(request));
-}
-
-static int32_t resolve(const struct cm_client *client, struct rnic_handle id)
-{
-	const struct rnic_endpoint listener = own_address(client);
-
-	return resolve_to(client, id, &listener);
-}
-
-/* An identifier that knows the way to the listener. */
-static struct rnic_handle make_resolved_to(const struct cm_client *client,
-					   const struct rnic_endpoint *listener)
-{
-	struct rnic_handle id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
-	const struct rnic_ctl_cm_resolve_route route = {.id = id};
-
-	assert_int_equal(resolve_to(client, id, listener), 0);
-	assert_int_equal(ask(client, RNIC_CTL_CM_RESOLVE_ROUTE, &route, sizeof(route)), 0);
-	return id;
-}
-
-static struct rnic_handle make_resolved(const struct cm_client *client)
-{
-	const struct rnic_endpoint listener = own_address(client);
-
-	return make_resolved_to(client, &listener);
-}
-
-/* Names the queue pair in CM_CONNECT or CM_ACCEPT; returns the daemon's status. */
-static int32_t name_qp(const struct cm_client *client, uint16_t operation, struct rnic_handle id,
-		       uint32_t qpn)
-{
-	const struct rnic_ctl_cm_connect request = {.id = id, .parameters = {.qpn = qpn}};
-
-	return ask(client, operation, &request, sizeof(request));
-}
-
-/* Makes the client's queue pair, and an identifier that asks the listener for a connection. */
-static void connect_to_listener(struct cm_client *client)
-{
-	hostile_client_go_on(&client->base, 1, QP_STEPS);
-	assert_int_equal(
-		name_qp(client, RNIC_CTL_CM_CONNECT, make_resolved(client), client->base.qpn), 0);
-}
-
-/* Waits for an event that no client has taken. */
-static void wait_for_event(const struct cm_client *client)
-{
-	struct pollfd event = {.fd = client->channel_fd, .events = POLLIN};
-
-	assert_int_equal(poll(&event, 1, WAIT_MS), 1);
-}
 
 /*
  * A listener with a request that it did not take, of which `spare` is where the new identifier is:
@@ -191,14 +39,14 @@ static struct rnic_handle listener_with_request(struct cm_client *server, struct
 {
 	struct rnic_handle listener;
 
-	open_client(server);
-	open_client(peer);
-	*spare = create_id(server, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
-	listener = make_listener(server);
-	assert_int_equal(destroy_id(server, *spare), 0);
+	cm_client_open(server);
+	cm_client_open(peer);
+	*spare = cm_client_create_id(server, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	listener = cm_client_listen(server);
+	assert_int_equal(cm_client_destroy_id(server, *spare), 0);
 	spare->generation++;
-	connect_to_listener(peer);
-	wait_for_event(server);
+	cm_client_connect(peer);
+	cm_client_wait(server);
 	return listener;
 }
 
@@ -207,9 +55,9 @@ static void expect_service(void)
 	struct cm_client client;
 
 	hostile_expect_owned(&rnicd, 0, 0);
-	open_client(&client);
-	make_listener(&client);
-	close_client(&client);
+	cm_client_open(&client);
+	cm_client_listen(&client);
+	cm_client_close(&client);
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
@@ -221,8 +69,8 @@ static void test_end_with_a_request(void **state)
 
 	(void)state;
 	listener_with_request(&server, &peer, &spare);
-	close_client(&server);
-	close_client(&peer);
+	cm_client_close(&server);
+	cm_client_close(&peer);
 	expect_service();
 }
 
@@ -237,11 +85,11 @@ static void test_guessed_identifier(void **state)
 
 	(void)state;
 	listener = listener_with_request(&server, &peer, &spare);
-	assert_int_equal(destroy_id(&server, spare), 0);
-	assert_int_equal(claim_taken(&server, 1), 0);
-	assert_int_equal(destroy_id(&server, listener), 0);
-	close_client(&server);
-	close_client(&peer);
+	assert_int_equal(cm_client_destroy_id(&server, spare), 0);
+	assert_int_equal(cm_client_claim_taken(&server, 1), 0);
+	assert_int_equal(cm_client_destroy_id(&server, listener), 0);
+	cm_client_close(&server);
+	cm_client_close(&peer);
 	expect_service();
 }
 
@@ -254,15 +102,15 @@ static void test_events_are_bounded(void **state)
 	int32_t status;
 
 	(void)state;
-	open_client(&client);
-	id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
-	while ((status = resolve(&client, id)) == 0)
+	cm_client_open(&client);
+	id = cm_client_create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	while ((status = cm_client_resolve(&client, id)) == 0)
 		assert_true(++asked < ASKED_MAX);
 	assert_int_equal(status, -ENOSPC);
 	/* Room comes with each that is taken. */
-	assert_int_equal(claim_taken(&client, 1), 0);
-	assert_int_equal(resolve(&client, id), 0);
-	close_client(&client);
+	assert_int_equal(cm_client_claim_taken(&client, 1), 0);
+	assert_int_equal(cm_client_resolve(&client, id), 0);
+	cm_client_close(&client);
 	expect_service();
 }
 
@@ -272,10 +120,11 @@ static void pile_up_events(const struct cm_client *client)
 	uint32_t asked = 0;
 
 	for (;;) {
-		struct rnic_handle id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+		struct rnic_handle id =
+			cm_client_create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
 		uint32_t before = asked;
 
-		while (resolve(client, id) == 0)
+		while (cm_client_resolve(client, id) == 0)
 			assert_true(++asked < ASKED_MAX);
 		if (asked == before)
 			break;
@@ -288,9 +137,9 @@ static void test_events_of_a_client_are_bounded(void **state)
 	struct cm_client client;
 
 	(void)state;
-	open_client(&client);
+	cm_client_open(&client);
 	pile_up_events(&client);
-	close_client(&client);
+	cm_client_close(&client);
 	expect_service();
 }
 
@@ -318,17 +167,18 @@ static void test_events_move_with_their_identifier(void **state)
 	uint32_t moves;
 
 	(void)state;
-	open_client(&client);
+	cm_client_open(&client);
 	hostile_must(client.base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0, &reply);
 	memcpy(&second, reply.payload, sizeof(second));
-	id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	id = cm_client_create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(resolve(&client, id), 0);
+		assert_int_equal(cm_client_resolve(&client, id), 0);
 	take_event(client.channel_fd, &moves);
 	migrate.id = id;
 	migrate.channel = second.channel;
 	for (unsigned i = 0; i < 2; i++) /* the second one moves nothing */
-		assert_int_equal(ask(&client, RNIC_CTL_CM_MIGRATE, &migrate, sizeof(migrate)), 0);
+		assert_int_equal(
+			cm_client_ask(&client, RNIC_CTL_CM_MIGRATE, &migrate, sizeof(migrate)), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(take_event(reply.fds[0], &moves).slot, id.slot);
 		assert_int_equal(moves, 1);
@@ -337,7 +187,7 @@ static void test_events_move_with_their_identifier(void **state)
 	}
 	assert_int_equal(recv(reply.fds[0], &moves, sizeof(moves), MSG_DONTWAIT), -1);
 	close(reply.fds[0]);
-	close_client(&client);
+	cm_client_close(&client);
 	expect_service();
 }
 
@@ -359,7 +209,7 @@ static void program_start(struct program *program)
 	assert_true(program->pid >= 0);
 	if (program->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		hostile_client_open(&client, &rnicd, QP_STEPS);
+		hostile_client_open(&client, &rnicd, CM_CLIENT_QP_STEPS);
 		if (write(pipes[1], &client.qpn, sizeof(client.qpn)) != sizeof(client.qpn))
 			_exit(1);
 		for (;;)
@@ -381,7 +231,7 @@ static struct rnic_handle take_request(const struct cm_client *server)
 {
 	uint32_t moves;
 
-	wait_for_event(server);
+	cm_client_wait(server);
 	return take_event(server->channel_fd, &moves);
 }
 
@@ -394,7 +244,7 @@ static uint32_t destroyed_qpn(struct cm_client *client)
 	assert_int_equal(hostile_answer(client->base.fd, RNIC_CTL_DESTROY_QP, &request,
 					sizeof(request), NULL, 0),
 			 0);
-	hostile_client_go_on(&client->base, QP_STEPS - 1, QP_STEPS);
+	hostile_client_go_on(&client->base, CM_CLIENT_QP_STEPS - 1, CM_CLIENT_QP_STEPS);
 	return qpn;
 }
 
@@ -403,8 +253,8 @@ static void expect_own_only(const struct cm_client *client, uint16_t operation,
 			    struct rnic_handle id, const uint32_t *others, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		assert_int_equal(name_qp(client, operation, id, others[i]), -EINVAL);
-	assert_int_equal(name_qp(client, operation, id, client->base.qpn), 0);
+		assert_int_equal(cm_client_name_qp(client, operation, id, others[i]), -EINVAL);
+	assert_int_equal(cm_client_name_qp(client, operation, id, client->base.qpn), 0);
 }
 
 /*
@@ -419,12 +269,12 @@ static void test_queue_pairs_of_others(void **state)
 
 	(void)state;
 	program_start(&program);
-	open_client(&server);
-	open_client(&client);
-	hostile_client_go_on(&server.base, 1, QP_STEPS);
-	hostile_client_go_on(&client.base, 1, QP_STEPS);
-	make_listener(&server);
-	id = make_resolved(&client);
+	cm_client_open(&server);
+	cm_client_open(&client);
+	hostile_client_go_on(&server.base, 1, CM_CLIENT_QP_STEPS);
+	hostile_client_go_on(&client.base, 1, CM_CLIENT_QP_STEPS);
+	cm_client_listen(&server);
+	id = cm_client_make_resolved(&client);
 	{
 		const uint32_t dead = destroyed_qpn(&client);
 		const uint32_t own = client.base.qpn;
@@ -442,12 +292,13 @@ static void test_queue_pairs_of_others(void **state)
 				COUNT_OF(others));
 	}
 	/* A program may open the device twice. */
-	open_client(&again);
-	assert_int_equal(
-		name_qp(&again, RNIC_CTL_CM_CONNECT, make_resolved(&again), client.base.qpn), 0);
-	close_client(&again);
-	close_client(&client);
-	close_client(&server);
+	cm_client_open(&again);
+	assert_int_equal(cm_client_name_qp(&again, RNIC_CTL_CM_CONNECT,
+					   cm_client_make_resolved(&again), client.base.qpn),
+			 0);
+	cm_client_close(&again);
+	cm_client_close(&client);
+	cm_client_close(&server);
 	program_end(&program);
 	expect_service();
 }
@@ -459,11 +310,12 @@ static void test_queue_pairs_of_other_users(void **state)
 
 	(void)state;
 	hostile_skip_unless_root();
-	hostile_client_open(&owner, &rnicd, QP_STEPS);
-	hostile_client_adopt(&client.base, hostile_connect_as_nobody(&rnicd), QP_STEPS);
-	open_channel(&client);
-	expect_own_only(&client, RNIC_CTL_CM_CONNECT, make_resolved(&client), &owner.qpn, 1);
-	close_client(&client);
+	hostile_client_open(&owner, &rnicd, CM_CLIENT_QP_STEPS);
+	hostile_client_adopt(&client.base, hostile_connect_as_nobody(&rnicd), CM_CLIENT_QP_STEPS);
+	cm_client_open_channel(&client);
+	expect_own_only(&client, RNIC_CTL_CM_CONNECT, cm_client_make_resolved(&client), &owner.qpn,
+			1);
+	cm_client_close(&client);
 	hostile_client_close(&owner);
 	expect_service();
 }
@@ -479,15 +331,16 @@ static void test_queue_pairs_of_a_direct_program(void **state)
 	struct rnic_handle id;
 
 	(void)state;
-	open_client(&owner);
-	hostile_client_go_on(&owner.base, 1, QP_STEPS);
-	listener = own_address(&owner);
+	cm_client_open(&owner);
+	hostile_client_go_on(&owner.base, 1, CM_CLIENT_QP_STEPS);
+	listener = cm_client_own_address(&owner);
 	lane_program_open(&program);
 	client.base.control_fd = program.direct.control_fd;
 	client.base.qpn = program.lane << RNIC_LANE_BITS | owner.base.qpn % RNIC_LANE_QPNS;
-	open_channel(&client);
-	id = make_resolved_to(&client, &listener);
-	assert_int_equal(name_qp(&client, RNIC_CTL_CM_CONNECT, id, client.base.qpn), -EINVAL);
+	cm_client_open_channel(&client);
+	id = cm_client_make_resolved_to(&client, &listener);
+	assert_int_equal(cm_client_name_qp(&client, RNIC_CTL_CM_CONNECT, id, client.base.qpn),
+			 -EINVAL);
 	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, program.stats_fd, 0);
 	assert_ptr_not_equal(file, MAP_FAILED);
 	for (uint32_t i = 0; i < RNIC_LANE_QPNS; i++)
@@ -496,7 +349,7 @@ static void test_queue_pairs_of_a_direct_program(void **state)
 	munmap(file, sizeof(*file));
 	close(client.channel_fd);
 	lane_program_close(&program);
-	close_client(&owner);
+	cm_client_close(&owner);
 	expect_service();
 }
 #endif
@@ -540,8 +393,8 @@ static void test_connections_left_behind(void **state)
 	own_fd = administrator_of(hostile_connect(&rnicd));
 	other_fd = administrator_of(hostile_connect_as_nobody(&rnicd));
 	listener_with_request(&server, &peer, &spare);
-	close_client(&peer);
-	close_client(&server);
+	cm_client_close(&peer);
+	cm_client_close(&server);
 	hostile_expect_owned(&rnicd, 0, 0);
 	assert_true(count_shown(own_fd) > 0);
 	assert_int_equal(count_shown(other_fd), 0);
@@ -564,16 +417,16 @@ static void test_claims_of_taken_events(void **state)
 	struct cm_client client;
 
 	(void)state;
-	open_client(&client);
+	cm_client_open(&client);
 	claim.channel = client.channel;
-	request.destination = own_address(&client);
-	request.id = create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
+	request.destination = cm_client_own_address(&client);
+	request.id = cm_client_create_id(&client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC);
 	while (hostile_call(client.base.control_fd, RNIC_CTL_CM_RESOLVE_ADDRESS, &request,
 			    sizeof(request), &reply) &&
 	       hostile_call(client.base.control_fd, RNIC_CTL_CM_SEND_EVENTS, &claim, sizeof(claim),
 			    &reply))
 		assert_true(++claim.taken < SOCKET_EVENTS_MAX);
-	close_client(&client);
+	cm_client_close(&client);
 	expect_service();
 }
 
@@ -606,28 +459,28 @@ static void test_the_port_of_an_ended_listener_is_free(void **state)
 	struct hostile_reply reply;
 
 	(void)state;
-	open_client(&slow);
+	cm_client_open(&slow);
 	pile_up_events(&slow);
-	open_client(&listening);
-	make_listener(&listening);
-	open_client(&next);
+	cm_client_open(&listening);
+	cm_client_listen(&listening);
+	cm_client_open(&next);
 	bind = (struct rnic_ctl_cm_bind){
-		.id = create_id(&next, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
-		.local = own_address(&next),
+		.id = cm_client_create_id(&next, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
+		.local = cm_client_own_address(&next),
 	};
 	hostile_pause(&rnicd);
-	close_client(&slow);
+	cm_client_close(&slow);
 	gather_crowd(crowd);
 	assert_true(
 		hostile_request(listening.base.control_fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0));
-	close_client(&listening);
+	cm_client_close(&listening);
 	assert_true(hostile_request(next.base.control_fd, RNIC_CTL_CM_BIND, &bind, sizeof(bind)));
 	hostile_continue(&rnicd);
 	assert_true(hostile_receive(next.base.control_fd, &reply));
 	assert_int_equal(reply.header.status, 0);
 	for (int i = 0; i < CROWD; i++)
 		close(crowd[i]);
-	close_client(&next);
+	cm_client_close(&next);
 	expect_service();
 }
 
@@ -641,11 +494,12 @@ static void test_joining_a_group_of_another_family(void **state)
 	struct cm_client client;
 
 	(void)state;
-	open_client(&client);
-	join.id = bind.id = create_id(&client, RNIC_PORT_SPACE_UDP, RNIC_QP_TYPE_UD);
-	assert_int_equal(ask(&client, RNIC_CTL_CM_BIND, &bind, sizeof(bind)), 0);
-	assert_int_equal(ask(&client, RNIC_CTL_CM_JOIN_MCAST, &join, sizeof(join)), -EADDRNOTAVAIL);
-	close_client(&client);
+	cm_client_open(&client);
+	join.id = bind.id = cm_client_create_id(&client, RNIC_PORT_SPACE_UDP, RNIC_QP_TYPE_UD);
+	assert_int_equal(cm_client_ask(&client, RNIC_CTL_CM_BIND, &bind, sizeof(bind)), 0);
+	assert_int_equal(cm_client_ask(&client, RNIC_CTL_CM_JOIN_MCAST, &join, sizeof(join)),
+			 -EADDRNOTAVAIL);
+	cm_client_close(&client);
 	expect_service();
 }
 
@@ -654,11 +508,11 @@ static int32_t take_port(const struct cm_client *client)
 {
 	const struct rnic_endpoint any = {.family = 4, .address.bytes = {[10] = 0xff, [11] = 0xff}};
 	const struct rnic_ctl_cm_bind bind = {
-		.id = create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
+		.id = cm_client_create_id(client, RNIC_PORT_SPACE_TCP, RNIC_QP_TYPE_RC),
 		.local = any,
 	};
 
-	return ask(client, RNIC_CTL_CM_BIND, &bind, sizeof(bind));
+	return cm_client_ask(client, RNIC_CTL_CM_BIND, &bind, sizeof(bind));
 }
 
 static uint32_t take_all_ports(const struct cm_client *client)
@@ -679,21 +533,21 @@ static void test_ports_are_shared(void **state)
 	(void)state;
 	hostile_skip_unless_root();
 	for (uint32_t i = 0; i < GREEDY; i++) {
-		open_client_as(&greedy[i], FIRST_USER + i);
+		cm_client_open_as(&greedy[i], FIRST_USER + i);
 		count = take_all_ports(&greedy[i]);
 		assert_in_range(count, before / 4, before);
 		before = count;
 	}
-	open_client_as(&late, FIRST_USER + GREEDY);
+	cm_client_open_as(&late, FIRST_USER + GREEDY);
 	for (uint32_t i = 0; i < FEW; i++)
 		assert_int_equal(take_port(&late), 0);
-	close_client(&late);
-	open_client(&late);
+	cm_client_close(&late);
+	cm_client_open(&late);
 	for (uint32_t i = 0; i < FEW; i++)
 		assert_int_equal(take_port(&late), 0);
-	close_client(&late);
+	cm_client_close(&late);
 	for (uint32_t i = 0; i < GREEDY; i++)
-		close_client(&greedy[i]);
+		cm_client_close(&greedy[i]);
 	expect_service();
 }
 

@@ -112,6 +112,46 @@ static void attack_close(struct attack *attack)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
+static void wait_for_counter(const struct attack *attack, const char *name, uint64_t value)
+{
+	for (uint32_t i = 0; played_peer_counter(&attack->played, name) != value; i++) {
+		assert_true(i < WAIT_MS);
+		poll(NULL, 0, 1);
+	}
+}
+
+/* Hardware sends notifications from any port, so those of a stranger count: apart, and no more. */
+static void send_notifications(const struct attack *attack, uint64_t dropped_bad_port)
+{
+	const struct sockaddr_in to = played_peer_address(&attack->played.own, RNIC_UDP_PORT);
+	const int opcode = rnic_opcode_find(RNIC_SERVICE_CNP, RNIC_OPERATION_CONGESTION,
+					    RNIC_POSITION_ONLY, 0);
+	const struct rnic_packet packet = {
+		.addresses = {.source = attack->played.gid,
+			      .dest = attack->played.own,
+			      .source_port = STRANGER_PORT},
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.becn = true,
+		.pkey = 0xffff,
+		.dest_qpn = attack->played.client.qpn,
+	};
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	size_t length = rnic_packet_encode_headers(&packet, bytes);
+
+	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
+	length += RNIC_ICRC_BYTES;
+	for (uint32_t sent = 0; sent < FORGERIES; sent += ROUND) {
+		for (uint32_t i = 0; i < ROUND; i++)
+			assert_int_equal(sendto(attack->stranger_fd, bytes, length, 0,
+						(const struct sockaddr *)&to, sizeof(to)),
+					 length);
+		wait_for_counter(attack, "cnps_other_port", sent + ROUND);
+	}
+	assert_int_equal(played_peer_counter(&attack->played, "dropped_bad_port"),
+			 dropped_bad_port);
+}
+
 static void test_forged_packets(void **state)
 {
 	struct attack attack;
@@ -129,6 +169,7 @@ static void test_forged_packets(void **state)
 	}
 	assert_false(played_peer_has_answer(&attack.played, QUIET_MS));
 	expect_trouble(&attack);
+	send_notifications(&attack, FORGERIES);
 	/* The peer's next message has the PSN of the forged ones, and is the second. */
 	played_peer_write(&attack.played, attack.peer_fd, PEER_PORT, PLAYED_FIRST_PSN + 1);
 	played_peer_expect_acknowledge(&attack.played, PLAYED_FIRST_PSN + 1, 2);
@@ -217,14 +258,6 @@ static int open_as_the_device(const struct attack *attack, uint16_t port)
 static uint64_t counter_of(const struct attack *attack, const char *name)
 {
 	return played_peer_counter(&attack->played, name);
-}
-
-static void wait_for_counter(const struct attack *attack, const char *name, uint64_t value)
-{
-	for (uint32_t i = 0; counter_of(attack, name) != value; i++) {
-		assert_true(i < WAIT_MS);
-		poll(NULL, 0, 1);
-	}
 }
 
 /* Each port of the device is refused in every way. Returns how many were not. */

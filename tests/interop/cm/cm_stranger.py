@@ -52,11 +52,12 @@ def gid(address):
     return 10 * b"\0" + b"\xff\xff" + address.packed
 
 
-def connect_request(own, rnic):
-    data = struct.pack(">I4xQQ4xI", COMM_ID, TCP_PORT, 1, 0)
-    data += struct.pack(">IIII", 77 << 8 | 1, 1, 20 << 3, 5 << 8 | 20 << 3 | 7)
+def connect_request(own, rnic, comm_id=COMM_ID, qpn=77, response_timeout=20, ack_timeout=19):
+    data = struct.pack(">I4xQQ4xI", comm_id, TCP_PORT, 1, 0)
+    data += struct.pack(">IIII", qpn << 8 | 1, 1, response_timeout << 3,
+                        5 << 8 | response_timeout << 3 | 7)
     data += struct.pack(">HBBHH", 0xffff, 3 << 4 | 7, 15 << 4, 0xffff, 0xffff)
-    data += gid(own) + gid(rnic) + struct.pack(">IBBBB", 0, 0, 64, 0, 19 << 3)
+    data += gid(own) + gid(rnic) + struct.pack(">IBBBB", 0, 0, 64, 0, ack_timeout << 3)
     return mad(REQ, data.ljust(140, b"\0") + addresses(own, rnic))
 
 

@@ -115,7 +115,8 @@ static void accept_request(struct rdma_cm_id *id)
 	need(rdma_accept(id, &parameters), "rdma_accept");
 }
 
-static int serve(const char *node, const char *port, int count)
+/* `endures`: clients may ask for connections and stay away. */
+static int serve(const char *node, const char *port, int count, bool endures)
 {
 	struct rdma_addrinfo *info;
 	struct rdma_cm_id *listener, *id;
@@ -139,6 +140,12 @@ static int serve(const char *node, const char *port, int count)
 			free_id(id);
 			count--;
 			break;
+		case RDMA_CM_EVENT_UNREACHABLE:
+			if (endures) {
+				free_id(id);
+				break;
+			}
+			return 1;
 		default:
 			return 1;
 		}
@@ -297,9 +304,11 @@ int main(int argc, char **argv)
 	struct load load = {0};
 
 	if (argc == 5 && strcmp(argv[1], "serve") == 0)
-		return serve(argv[2], argv[3], atoi(argv[4]));
+		return serve(argv[2], argv[3], atoi(argv[4]), false);
+	if (argc == 5 && strcmp(argv[1], "endure") == 0)
+		return serve(argv[2], argv[3], atoi(argv[4]), true);
 	if (argc < 6 || strcmp(argv[1], "connect") != 0) {
-		fputs("usage: connection_load serve ADDRESS PORT COUNT\n"
+		fputs("usage: connection_load serve|endure ADDRESS PORT COUNT\n"
 		      "       connection_load connect ADDRESS PORT COUNT AT_ONCE [hold]\n",
 		      stderr);
 		return 2;
