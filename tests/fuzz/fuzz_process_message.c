@@ -139,6 +139,8 @@ static int start_child(bool is_serving)
 		.facts_page.fd = -1,
 		.stats_page.fd = -1,
 		.outbox = {.answer_fd = -1, .retry_ns = UINT64_MAX, .behind_since_ns = UINT64_MAX},
+		/* A thread for each input would leave time for few inputs. */
+		.deferred_close = {.is_immediate = true},
 	};
 	child_log_init(&child.log);
 	require(epoll_ctl(common.epoll_fd, EPOLL_CTL_ADD, fds[0], &event) == 0);

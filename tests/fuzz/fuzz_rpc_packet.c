@@ -2,11 +2,12 @@
 /*
  * Any bytes as datagrams of an RPC conversation, each after two bytes with its length, and the
  * calls that the conversation reads from them. A datagram that decodes is encoded to the same bytes
- * again.
+ * again. The seeds are conversations of a client that opens, calls and closes.
  */
 #include "lib/apis/rpc/wire/rpc_bulk.h"
 #include "lib/apis/rpc/wire/rpc_conversation.h"
 #include "lib/apis/rpc/wire/rpc_frame.h"
+#include "tests/fuzz/fuzz_seeds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,112 @@ static void push_all(const uint8_t *data, size_t size, void *memory)
 		data += bytes;
 		size -= (size_t)bytes;
 	}
+}
+
+/* --- seeds ------------------------------------------------------------------------------------ */
+
+struct input {
+	uint8_t *bytes;
+	size_t length;
+	uint32_t sequence; /* of the next DATA */
+};
+
+static void seed_packet(struct input *input, const struct rpc_packet *packet)
+{
+	uint8_t *datagram = input->bytes + input->length + 2;
+	const int bytes =
+		rpc_packet_encode(packet, datagram, FUZZ_SEED_BYTES_MAX - input->length - 2);
+
+	require(bytes > 0);
+	datagram[-2] = (uint8_t)(bytes >> 8);
+	datagram[-1] = (uint8_t)bytes;
+	input->length += 2 + (size_t)bytes;
+}
+
+static void seed_frame(struct input *input, const struct rpc_frame *frame)
+{
+	uint8_t message[128];
+	const size_t bytes = rpc_frame_bytes(frame);
+	const struct rpc_packet packet = {
+		.kind = RPC_PACKET_DATA,
+		.to = self.connection,
+		.from = 2,
+		.sequence = input->sequence,
+		.cumulative = self.first_sequence,
+		.credit = self.first_sequence + 8,
+		.message = input->sequence - 1,
+		.total = (uint32_t)bytes,
+		.payload_bytes = (uint16_t)bytes,
+		.payload = message,
+	};
+
+	require(bytes <= sizeof(message));
+	rpc_frame_encode(frame, message);
+	input->sequence++;
+	seed_packet(input, &packet);
+}
+
+/* A grant or a chunk of a body. */
+static void seed_bulk(struct input *input)
+{
+	static const struct rpc_grant memory = {.slots = 4, .slot_bytes = 64};
+	struct rpc_bulk_receiver receiver;
+	struct rpc_bulk_sender sender = {0};
+	struct rpc_frame frame = {.kind = RPC_FRAME_GRANT, .call = 1};
+	uint8_t grant[RPC_GRANT_BYTES], chunk[RPC_CHUNK_HEAD_BYTES + 8] = {0};
+
+	rpc_bulk_receiver_init(&receiver, &memory);
+	rpc_bulk_receiver_grant(&receiver, grant);
+	frame.payload = grant;
+	frame.payload_bytes = sizeof(grant);
+	seed_frame(input, &frame);
+	rpc_bulk_sender_chunk(&sender, 8, chunk);
+	frame = (struct rpc_frame){.kind = RPC_FRAME_CHUNK, .call = 1};
+	frame.payload = chunk;
+	frame.payload_bytes = sizeof(chunk);
+	seed_frame(input, &frame);
+}
+
+size_t fuzz_seed(uint32_t number, uint8_t out[FUZZ_SEED_BYTES_MAX])
+{
+	static const uint8_t identity[RPC_IDENTITY_BYTES] = {1};
+	struct input input = {.bytes = out, .sequence = 1};
+	struct rpc_packet packet = {
+		.kind = RPC_PACKET_OPEN,
+		.from = 2,
+		.sequence = input.sequence,
+		.credit = (number & 1) != 0 ? RPC_DATAGRAM_MAX_BYTES : 0, /* what it offers */
+		.payload = identity,
+		.payload_bytes = sizeof(identity),
+	};
+	struct rpc_frame request = {
+		.kind = RPC_FRAME_REQUEST,
+		.flags = (number & 2) != 0 ? RPC_FRAME_STREAM : 0,
+		.service = "seed",
+		.service_bytes = 4,
+		.call = 1,
+		.timeout_ms = 1000,
+	};
+
+	seed_packet(&input, &packet);
+	seed_frame(&input, &request);
+	if ((number & 4) != 0)
+		seed_bulk(&input);
+	packet = (struct rpc_packet){
+		.kind = number >> 3 & 1 ? RPC_PACKET_PING : RPC_PACKET_ACK,
+		.to = self.connection,
+		.from = 2,
+		.sequence = input.sequence,
+		.cumulative = self.first_sequence,
+		.selective = number >> 4,
+		.credit = self.first_sequence + 8,
+	};
+	seed_packet(&input, &packet);
+	packet.kind = RPC_PACKET_CLOSE;
+	packet.code = RPC_CLOSE_DONE;
+	if ((number & 16) != 0)
+		seed_packet(&input, &packet);
+	return input.length;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,12 +7,25 @@
 LONG_PARTS="fuzz hostile interop rxe storm debian arm64 coverage tidy"
 LONG_CTEST_SECONDS=$((140 * 60))
 
+# fuzzer_reach OUTPUT: how many inputs there were, and what they reached of all that is linked.
+fuzzer_reach() {
+	awk '/^INFO: Loaded .* counters/ { edges = $0; sub(/.*counters\): /, "", edges)
+			edges += 0 }
+		/DONE +cov: / { inputs = $1; sub(/#/, "", inputs)
+			reached = $0; sub(/.*cov: /, "", reached); reached += 0
+			speed = $0; sub(/.*exec\/s: /, "", speed); speed += 0 }
+		/^COVERED_FUNC/ { functions++ }
+		/^UNCOVERED_FUNC/ { missed++ }
+		END { printf "%d inputs, %d a second; %d of %d edges, %d of %d functions\n",
+			inputs, speed, reached, edges, functions, functions + missed }' "$1"
+}
+
 # run_fuzzer TARGET SECONDS
 run_fuzzer() {
 	local name
 	name=$(basename "$1")
-	if "$1" -max_total_time="$2" -verbosity=0 >"$logs/$name" 2>&1; then
-		echo "$name: no finding"
+	if "$1" -max_total_time="$2" -print_coverage=1 >"$logs/$name" 2>&1; then
+		echo "$name: no finding: $(fuzzer_reach "$logs/$name")"
 	else
 		tail -n 40 "$logs/$name" >&2
 		echo "$name: finding"
