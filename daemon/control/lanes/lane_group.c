@@ -222,7 +222,7 @@ bool lane_group_is_steered(const struct lane_group *group)
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static int receive_fd_of(const struct lane_group *group, uint8_t lane)
+static uint32_t index_of(const struct lane_group *group, uint8_t lane)
 {
 	uint32_t index = lane == 0 ? 0 : (uint32_t)lane - LANE_TO_INDEX;
 
@@ -232,7 +232,19 @@ static int receive_fd_of(const struct lane_group *group, uint8_t lane)
 		index = 0;
 	}
 	assert(index < group->socket_count);
-	return group->fds[index];
+	return index;
+}
+
+static int receive_fd_of(const struct lane_group *group, uint8_t lane)
+{
+	return group->fds[index_of(group, lane)];
+}
+
+uint8_t lane_group_holder(const struct lane_group *group, uint32_t index)
+{
+	if (!group->is_given[index])
+		return 0;
+	return (uint8_t)(lane_group_is_steered(group) ? index + LANE_TO_INDEX : RNIC_LANE_FIRST);
 }
 
 /* The number of datagrams in a received buffer, which UDP_GRO may have merged from several. */
@@ -406,6 +418,8 @@ int lane_group_take(struct lane_group *group, uint8_t lane, struct udp_lane_sock
 					 strerror(errno));
 		goto close_sockets;
 	}
+	if (lane != 0)
+		group->is_given[index_of(group, lane)] = true;
 	/*
 	 * This comes before the buffer grows. Else datagrams would arrive one by one and fill the
 	 * buffer, and the kernel would drop those for the new holder.
@@ -427,6 +441,7 @@ close_sockets:
 
 void lane_group_give_back(struct lane_group *group, uint8_t lane)
 {
+	group->is_given[index_of(group, lane)] = false;
 	reset_receive_socket(group, receive_fd_of(group, lane));
 }
 

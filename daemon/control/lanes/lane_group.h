@@ -45,8 +45,9 @@ struct lane_group_options {
 struct lane_group {
 	struct lane_group_options options;
 	uint32_t socket_count;
-	int fds[LANE_GROUP_SOCKETS_MAX]; /* lane 0, RNIC_LANE_FIRST, ... */
-	uint64_t drained;		 /* datagrams that came for a lane without a holder */
+	int fds[LANE_GROUP_SOCKETS_MAX];       /* lane 0, RNIC_LANE_FIRST, ... */
+	bool is_given[LANE_GROUP_SOCKETS_MAX]; /* a lane's holder has a duplicate */
+	uint64_t drained;		       /* datagrams that came for a lane without a holder */
 };
 
 /*
@@ -95,6 +96,9 @@ int lane_group_take_sender(struct lane_group *group, struct udp_lane_sockets *ou
  * nothing. The holder may still have its descriptors, and may still read.
  */
 void lane_group_give_back(struct lane_group *group, uint8_t lane);
+
+/* The lane whose holder was given the socket `fds[index]`; 0: none, or lane 0. */
+uint8_t lane_group_holder(const struct lane_group *group, uint32_t index);
 
 /*
  * Whether the lane's receive socket still waits for datagrams from everybody. A holder, or whoever

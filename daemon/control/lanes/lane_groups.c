@@ -110,8 +110,8 @@ static void close_resting(struct lane_groups *groups, struct resting_group *plac
 {
 	if (place->group.socket_count == 0)
 		return;
+	kept_sockets_note(&groups->kept, &place->group, place->until_ns);
 	close_group(groups, &place->group);
-	groups->has_closed = true;
 }
 
 /* Moves the group to a place of the resting ones, instead of the one that has rested longest. */
@@ -242,14 +242,14 @@ bool lane_groups_give_back(struct lane_groups *groups, uint8_t lane)
 	for (uint32_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++)
 		if (groups->resting[i].group.socket_count > 0)
 			lane_group_give_back(&groups->resting[i].group, lane);
+	kept_sockets_forget(&groups->kept, lane);
 	lane_table_give_back(&groups->table, lane);
 	return is_intact;
 }
 
-bool lane_groups_follow(struct lane_groups *groups, uint64_t now_ns)
+uint8_t lane_groups_follow(struct lane_groups *groups, uint64_t now_ns)
 {
 	const bool was_on = groups->segmentation.is_on;
-	bool has_closed;
 
 	if (segmentation_is_on(&groups->segmentation, now_ns) != was_on)
 		for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
@@ -257,14 +257,12 @@ bool lane_groups_follow(struct lane_groups *groups, uint64_t now_ns)
 	for (uint32_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++)
 		if (groups->resting[i].until_ns <= now_ns)
 			close_resting(groups, &groups->resting[i]);
-	has_closed = groups->has_closed;
-	groups->has_closed = false;
-	return has_closed;
+	return kept_sockets_find(&groups->kept, now_ns);
 }
 
 uint64_t lane_groups_next_deadline_ns(const struct lane_groups *groups)
 {
-	uint64_t earliest_ns = UINT64_MAX;
+	uint64_t earliest_ns = kept_sockets_next_deadline_ns(&groups->kept);
 
 	for (uint32_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++)
 		if (groups->resting[i].group.socket_count > 0 &&

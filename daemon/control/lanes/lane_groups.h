@@ -11,6 +11,7 @@
 #ifndef DAEMON_CONTROL_LANES_LANE_GROUPS_H
 #define DAEMON_CONTROL_LANES_LANE_GROUPS_H
 
+#include "daemon/control/lanes/kept_sockets.h"
 #include "daemon/control/lanes/lane_group.h"
 #include "daemon/control/lanes/lane_table.h"
 #include "lib/nic/port/udp/segmentation.h"
@@ -51,7 +52,7 @@ struct lane_groups {
 	struct port_guards guards;
 	struct segmentation segmentation; /* and so UDP_GRO of all sockets */
 	uint64_t drained;		  /* datagrams of groups that are gone */
-	bool has_closed;		  /* a resting group, since the last lane_groups_follow() */
+	struct kept_sockets kept;	  /* of resting groups that were closed */
 };
 
 /*
@@ -120,12 +121,12 @@ bool lane_groups_give_back(struct lane_groups *groups, uint8_t lane);
 
 /*
  * Switches UDP_GRO where a capture has begun or ended, and closes groups that have rested. Call it
- * in each turn. Returns whether such a group was closed since the last call: who still has
- * duplicates of its sockets keeps the address from everybody.
+ * in each turn. Returns a lane whose holder has kept a socket of such a group for all the time, and
+ * so the address from everybody: the caller ends the holder. 0: there is none.
  */
-bool lane_groups_follow(struct lane_groups *groups, uint64_t now_ns);
+uint8_t lane_groups_follow(struct lane_groups *groups, uint64_t now_ns);
 
-/* The time at which a group has rested; UINT64_MAX: none rests. */
+/* The time of the next lane_groups_follow() that has something to do; UINT64_MAX: never. */
 uint64_t lane_groups_next_deadline_ns(const struct lane_groups *groups);
 
 /* How many datagrams came for lanes without a holder. */

@@ -19,6 +19,8 @@
 #define LOOKS_MAX   3
 
 #define LIST_BUFFER_BYTES 16384
+#define INODE_WORD	  9 /* from 0: slot, addresses, state, queues, timer, retransmits, user, timeout \
+			     */
 
 struct socket_inodes {
 	uint32_t count;
@@ -212,13 +214,11 @@ static bool read_user(const char *line, const struct port_range *range, uint16_t
 	return true;
 }
 
-void port_holder_list(const struct port_range *range,
-		      void (*found)(void *context, uint16_t port, uid_t uid), void *context)
+/* Calls `take` for each line of the kernel's lists of UDP sockets, and for their headings. */
+static void read_lists(void (*take)(void *context, const char *line), void *context)
 {
 	static const char *const lists[] = {"/proc/self/net/udp", "/proc/self/net/udp6"};
 	char line[512], buffer[LIST_BUFFER_BYTES];
-	uint16_t port;
-	uid_t uid;
 
 	for (size_t i = 0; i < RNIC_COUNT_OF(lists); i++) {
 		FILE *file = fopen(lists[i], "re");
@@ -228,8 +228,57 @@ void port_holder_list(const struct port_range *range,
 		/* The kernel begins each read at the start of its table. */
 		setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 		while (fgets(line, sizeof(line), file) != NULL)
-			if (read_user(line, range, &port, &uid))
-				found(context, port, uid);
+			take(context, line);
 		fclose(file);
 	}
+}
+
+struct port_listing {
+	const struct port_range *range;
+	void (*found)(void *context, uint16_t port, uid_t uid);
+	void *context;
+};
+
+static void take_port(void *context, const char *line)
+{
+	const struct port_listing *listing = context;
+	uint16_t port;
+	uid_t uid;
+
+	if (read_user(line, listing->range, &port, &uid))
+		listing->found(listing->context, port, uid);
+}
+
+void port_holder_list(const struct port_range *range,
+		      void (*found)(void *context, uint16_t port, uid_t uid), void *context)
+{
+	struct port_listing listing = {range, found, context};
+
+	read_lists(take_port, &listing);
+}
+
+struct inode_listing {
+	void (*found)(void *context, uint64_t inode);
+	void *context;
+};
+
+static void take_inode(void *context, const char *line)
+{
+	const struct inode_listing *listing = context;
+	uint64_t inode;
+
+	for (int words = 0; words < INODE_WORD; words++) {
+		line += strspn(line, " ");
+		line += strcspn(line, " ");
+	}
+	inode = strtoull(line, NULL, 10);
+	if (inode != 0)
+		listing->found(listing->context, inode);
+}
+
+void port_holder_list_inodes(void (*found)(void *context, uint64_t inode), void *context)
+{
+	struct inode_listing listing = {found, context};
+
+	read_lists(take_inode, &listing);
 }

@@ -41,4 +41,7 @@ struct port_range {
 void port_holder_list(const struct port_range *range,
 		      void (*found)(void *context, uint16_t port, uid_t uid), void *context);
 
+/* Calls `found` for each UDP socket of this network namespace, with its inode; the same cost. */
+void port_holder_list_inodes(void (*found)(void *context, uint64_t inode), void *context);
+
 #endif

@@ -345,7 +345,8 @@ static void backplane_count_all(struct backplane *backplane)
 		backplane_count(backplane, &next, RNIC_STATS_PORT, name, value);
 	for (uint32_t i = 0; stack_counter_read_fault(&backplane->ports, i, fault, &value); i++)
 		backplane_count(backplane, &next, RNIC_STATS_FAULT, fault, value);
-	stats_reader_update(&backplane->stats_reader, &backplane->devices.common.totals);
+	stats_reader_update(&backplane->stats_reader, &backplane->devices.common.totals,
+			    backplane->now_ns);
 }
 
 /* Names all counters that a device process may have: those of its engine, and those of lane 0. */
@@ -357,12 +358,12 @@ static void backplane_name_counters(struct backplane *backplane)
 	for (uint32_t i = 0; (name = device_counter_name(i)) != NULL; i++)
 		stats_totals_add(totals, RNIC_STATS_DEVICE, name);
 	backplane->stats.magic = RNIC_STATS_MAGIC;
-	stats_reader_begin(&backplane->stats_reader, &backplane->stats);
+	stats_reader_begin(&backplane->stats_reader, &backplane->stats, backplane->now_ns);
 	backplane_count_all(backplane);
 	for (uint32_t i = 0; i < backplane->stats.counter_count; i++)
 		stats_totals_add(totals, backplane->stats.counters[i].kind,
 				 backplane->stats.counters[i].name);
-	stats_reader_begin(&backplane->stats_reader, &backplane->stats);
+	stats_reader_begin(&backplane->stats_reader, &backplane->stats, backplane->now_ns);
 	backplane_count_all(backplane);
 }
 
@@ -542,20 +543,16 @@ void backplane_close(struct backplane *backplane)
 
 /*
  * A group that is closed leaves its address to the next one, but for the device processes that have
- * not closed their duplicates: one of them may be stopped. It is ended, else its user would take
- * the address from all.
+ * not closed their duplicates: one of them may be stopped, or taken over. It is ended, else its
+ * user would take the address from all.
  */
 static void backplane_follow_lanes(struct backplane *backplane)
 {
-	const uint64_t now_ns = backplane->now_ns;
+	uint8_t lane;
 
-	if (lane_groups_follow(&backplane->lanes, now_ns))
-		backplane->late_until_ns = now_ns + LANE_GROUPS_REST_NS;
-	if (backplane->late_until_ns == 0)
-		return;
-	device_set_end_late(&backplane->devices, LANE_GROUPS_REST_NS);
-	if (now_ns >= backplane->late_until_ns)
-		backplane->late_until_ns = 0;
+	while ((lane = lane_groups_follow(&backplane->lanes, backplane->now_ns)) != 0)
+		device_set_end_lane(&backplane->devices, lane,
+				    "it keeps the sockets of an address that is gone");
 }
 
 bool backplane_turn(struct backplane *backplane, uint64_t now_ns)
@@ -583,7 +580,6 @@ uint64_t backplane_next_deadline_ns(const struct backplane *backplane)
 		lane_zero_next_deadline_ns(&backplane->zero),
 		device_set_next_deadline_ns(&backplane->devices),
 		lane_groups_next_deadline_ns(&backplane->lanes),
-		backplane->late_until_ns != 0 ? backplane->late_until_ns : UINT64_MAX,
 	};
 
 	return rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));

@@ -58,7 +58,6 @@ struct backplane {
 	struct stats_reader stats_reader;
 	int capture_fd; /* -1: none */
 	uint32_t lent;	/* by GID index: a bit is 1 while the device process has the only socket */
-	uint64_t late_until_ns; /* device processes are looked at for old sockets; 0: not now */
 	uint64_t now_ns;
 };
 

@@ -76,7 +76,7 @@ static int child_open_pages(struct device_child *process, char *reason)
 		return result;
 	}
 	((struct rnic_facts_page *)process->facts_page.address)->magic = RNIC_PROCESS_MAGIC;
-	stats_reader_begin(&process->stats, process->stats_page.address);
+	stats_reader_begin(&process->stats, process->stats_page.address, process->common->now_ns);
 	return 0;
 }
 
@@ -230,10 +230,22 @@ static void child_close_link(struct device_child *process)
 	client_ledger_clear(&process->held);
 }
 
+void device_child_count(struct device_child *process)
+{
+	if (stats_reader_update(&process->stats, &process->common->totals, process->common->now_ns))
+		return;
+	log_from_client(process->uid,
+			"the device process of user %u (pid %d) counts what cannot have happened; "
+			"no total follows its counters any more",
+			process->uid, (int)process->pid);
+	stats_reader_end(&process->stats);
+}
+
 /* Ends the process's use of lane and statistics page, once. */
 static void child_fold(struct device_child *process)
 {
-	stats_reader_end(&process->stats, &process->common->totals);
+	device_child_count(process);
+	stats_reader_end(&process->stats);
 	if (process->lane != 0)
 		process->common->host->give_lane_back(process->common->host->context,
 						      process->lane);
@@ -276,7 +288,6 @@ static struct device_child *child_allocate(struct device_common *common, uid_t u
 	process->outbox.answer_fd = -1;
 	process->outbox.retry_ns = UINT64_MAX;
 	process->outbox.behind_since_ns = UINT64_MAX;
-	process->outbox.removal_ns = UINT64_MAX;
 	process->outbox.has_facts = true;
 	process->deadline_ns = common->now_ns + START_WAIT_NS;
 	return process;

@@ -72,6 +72,7 @@ struct device_common {
 	const char *program_path; /* for messages */
 	device_launcher *launch;
 	int capture_fd; /* -1: none */
+	bool has_lanes; /* lane 0 has sockets of its own, and there may be several processes */
 	int epoll_fd;
 	uint64_t now_ns; /* of the turn under way */
 	uint32_t path_mtu_bytes;
@@ -89,21 +90,25 @@ struct device_outbox {
 	uint32_t stale;		  /* of `known`, by index: emptied before they are sent again */
 	uint64_t sequence;	  /* of the latest FACTS that was sent; 0: none */
 	uint64_t behind_since_ns; /* since then a FACTS is not applied; UINT64_MAX: all are */
-	uint64_t removal_ns; /* since then it may have sockets of a GID that is gone; UINT64_MAX */
-	uint64_t removal_sequence; /* the FACTS after which it has none */
-	bool has_facts;		   /* a FACTS is to be sent */
-	bool has_answer;	   /* a JOINED is to be sent */
+	bool has_facts;		  /* a FACTS is to be sent */
+	bool has_answer;	  /* a JOINED is to be sent */
 	struct rnic_process_group answer;
 	int answer_fd;	       /* -1: none */
 	uint64_t retry_ns;     /* when the link may have room again; UINT64_MAX: it has */
 	uint64_t retry_gap_ns; /* between the latest attempts; 0: the link took the latest */
 };
 
+/* What is used of a rate: as if each packet took its interval, up to this time. */
+struct device_allowance {
+	uint64_t used_ns;
+};
+
 /* How much the process sends, so that it cannot keep the control plane busy. */
 struct device_inbox {
 	uint64_t window_ns; /* when the present window began */
 	uint32_t count;	    /* messages in the window */
-	uint32_t packets;   /* of these */
+	struct device_allowance packets;
+	struct device_allowance lane_zero_packets; /* where lanes are told apart */
 	bool is_muted; /* the link is not read until the next window, or until JOINED is sent */
 };
 
@@ -170,6 +175,9 @@ void device_child_free(struct device_child *process);
  */
 void device_child_happen(struct device_child *process, enum device_child_event event,
 			 const char *reason);
+
+/* Adds to the totals what the process has counted since the last call. */
+void device_child_count(struct device_child *process);
 
 /* Looks whether the process has ended, or the deadline of its state has passed. */
 void device_child_check(struct device_child *process);

@@ -3,8 +3,10 @@
 
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/process_link.h"
+#include "proto/base/lane.h"
 #include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
+#include "proto/wire/headers.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -18,8 +20,8 @@
 
 #define LINK_TURN_MESSAGES   32
 #define LINK_WINDOW_NS	     (10 * RNIC_NS_PER_MS)
-#define LINK_WINDOW_MESSAGES 1000
-#define LINK_WINDOW_PACKETS  500
+#define LINK_WINDOW_MESSAGES 1000 /* of the only process, which has the packets of lane 0 too */
+#define LINK_WINDOW_OF_LANE  300  /* of a process beside others */
 #define LINK_RETRY_LEAST_NS  (2 * RNIC_NS_PER_MS) /* between attempts while the link is full */
 #define LINK_RETRY_MOST_NS   (500 * RNIC_NS_PER_MS)
 #define LINK_BEHIND_NS	     (30 * RNIC_NS_PER_SECOND)
@@ -337,28 +339,6 @@ void device_link_note_facts(struct device_child *process)
 	process->outbox.has_facts = true;
 }
 
-void device_link_note_removal(struct device_child *process)
-{
-	struct device_outbox *outbox = &process->outbox;
-
-	if (device_link_removal_ns(process) == UINT64_MAX)
-		outbox->removal_ns = process->common->now_ns;
-	outbox->removal_sequence = outbox->sequence + 1;
-	outbox->has_facts = true;
-}
-
-uint64_t device_link_removal_ns(struct device_child *process)
-{
-	struct device_outbox *outbox = &process->outbox;
-
-	/* The sequence of its statistics page is its own claim. It can claim more than there was.
-	 */
-	if (outbox->sequence >= outbox->removal_sequence &&
-	    stats_reader_facts_sequence(&process->stats) >= outbox->removal_sequence)
-		outbox->removal_ns = UINT64_MAX;
-	return outbox->removal_ns;
-}
-
 /*
  * Notes since when the process lacks facts: sent ones, or ones that could not be sent. It has
  * applied the facts with the sequence `applied`.
@@ -429,19 +409,59 @@ static bool link_take_rows(struct device_child *process, struct process_receipt 
 }
 
 /*
- * The addresses in a PACKET are what the process claims, so that a process which was taken over
- * reaches queue pairs of others with packets from anywhere. The bound leaves it no flood of them.
+ * How many packets a process may hand in: `burst` at once, and then one in each interval. The
+ * addresses in a PACKET are what the process claims, so that a process which was taken over reaches
+ * queue pairs and connections of others with packets from anywhere.
+ *
+ * Where lanes are told apart, a packet for another lane is in a batch whose packets have one source
+ * port (doc/decisions/lanes-by-bpf.md): peers send to eight lanes from one. No peer sends to lane 0
+ * from the port of another lane.
  */
+static const struct link_rate {
+	uint32_t burst;
+	uint64_t interval_ns;
+} link_rate_all = {500, RNIC_NS_PER_SECOND / 50000}, /* of the only process */
+	link_rate_lanes = {512, RNIC_NS_PER_SECOND / 5000},
+  link_rate_zero = {32, RNIC_NS_PER_SECOND / 100};
+
+/* Whether one more packet is within the rate. */
+static bool link_spend(struct device_allowance *allowance, const struct link_rate *rate,
+		       uint64_t now_ns)
+{
+	const uint64_t whole_ns = rate->burst * rate->interval_ns;
+
+	if (allowance->used_ns < now_ns)
+		allowance->used_ns = now_ns;
+	if (allowance->used_ns - now_ns + rate->interval_ns > whole_ns)
+		return false;
+	allowance->used_ns += rate->interval_ns;
+	return true;
+}
+
+static bool link_is_for_lane_zero(const struct rnic_process_packet *packet, const uint8_t *datagram)
+{
+	return packet->datagram_bytes < RNIC_BTH_BYTES ||
+	       rnic_lane_of(rnic_bth_dest_qpn(datagram)) == RNIC_LANE_ZERO;
+}
+
 static bool link_take_packet(struct device_child *process, struct process_receipt *receipt)
 {
 	const struct device_set_host *host = process->common->host;
 	const struct rnic_process_packet *packet = (const void *)receipt->payload;
+	uint8_t *datagram = receipt->payload + sizeof(*packet);
+	struct device_allowance *allowance = &process->inbox.packets;
+	const struct link_rate *rate = &link_rate_all;
 
-	if (++process->inbox.packets > LINK_WINDOW_PACKETS) {
-		process->common->lost_packets++;
-		return true;
+	if (process->common->has_lanes)
+		rate = &link_rate_lanes;
+	if (process->common->has_lanes && link_is_for_lane_zero(packet, datagram)) {
+		allowance = &process->inbox.lane_zero_packets;
+		rate = &link_rate_zero;
 	}
-	host->packet(host->context, process->lane, packet, receipt->payload + sizeof(*packet));
+	if (link_spend(allowance, rate, process->common->now_ns))
+		host->packet(host->context, process->lane, packet, datagram);
+	else
+		process->common->lost_packets++;
 	return true;
 }
 
@@ -536,9 +556,10 @@ static bool link_may_receive(struct device_child *process)
 	if (now_ns - inbox->window_ns >= LINK_WINDOW_NS) {
 		inbox->window_ns = now_ns;
 		inbox->count = 0;
-		inbox->packets = 0;
 	}
-	return inbox->count < LINK_WINDOW_MESSAGES && !process->outbox.has_answer;
+	return inbox->count <
+		       (process->common->has_lanes ? LINK_WINDOW_OF_LANE : LINK_WINDOW_MESSAGES) &&
+	       !process->outbox.has_answer;
 }
 
 static void link_mute(struct device_child *process, bool is_muted)

@@ -77,12 +77,6 @@ int device_link_send(struct device_child *process, const struct process_letter *
 /* Notes that facts or GIDs have changed. */
 void device_link_note_facts(struct device_child *process);
 
-/* Notes that a GID which the process knows is gone. FACTS must follow. */
-void device_link_note_removal(struct device_child *process);
-
-/* Since when the process has not closed the sockets of a GID that is gone; UINT64_MAX: it has. */
-uint64_t device_link_removal_ns(struct device_child *process);
-
 /*
  * Whether the process may still use the GID at `index`: a queue pair or an address handle of the
  * process does, or the process has not applied the latest facts yet. A process that has not applied

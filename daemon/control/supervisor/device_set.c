@@ -42,6 +42,7 @@ int device_set_open(struct device_set *set, const struct device_set_config *conf
 		.program_path = config->program_path,
 		.launch = config->launch,
 		.capture_fd = config->capture_fd,
+		.has_lanes = !config->has_one_lane,
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 	};
 	memory_budget_init(&set->common.memory, config->memory_bytes, config->process_max);
@@ -365,26 +366,18 @@ void device_set_set_gid(struct device_set *set, uint32_t index, const struct rni
 		struct device_child *process = list_entry(node, struct device_child, node);
 		const struct rnic_gid *known = &process->outbox.known[index];
 
+		/* The process loses it even where facts follow late. */
 		if (!rnic_gid_is_zero(known) && !rnic_gid_equal(known, gid))
-			device_link_note_removal(process);
+			device_link_note_facts(process);
 	}
 }
 
-void device_set_end_late(struct device_set *set, uint64_t late_ns)
+void device_set_end_lane(struct device_set *set, uint8_t lane, const char *reason)
 {
-	struct list *node;
+	struct device_child *process = device_set_next(set, lane);
 
-	list_for_each (node, &set->processes) {
-		struct device_child *process = list_entry(node, struct device_child, node);
-		uint64_t since_ns;
-
-		if (process->state != DEVICE_CHILD_SERVING)
-			continue;
-		since_ns = device_link_removal_ns(process);
-		if (since_ns != UINT64_MAX && set->common.now_ns - since_ns >= late_ns)
-			device_child_happen(process, DEVICE_CHILD_VIOLATION,
-					    "it keeps the sockets of an address that is gone");
-	}
+	if (process != NULL && process->lane == lane)
+		device_child_happen(process, DEVICE_CHILD_VIOLATION, reason);
 }
 
 void device_set_set_netdev(struct device_set *set, uint32_t netdev_index)
@@ -397,7 +390,7 @@ void device_set_set_netdev(struct device_set *set, uint32_t netdev_index)
 		struct device_child *process = list_entry(node, struct device_child, node);
 
 		process->outbox.stale = UINT32_MAX;
-		device_link_note_removal(process);
+		device_link_note_facts(process);
 	}
 }
 
@@ -480,8 +473,7 @@ const struct stats_totals *device_set_totals(struct device_set *set)
 	struct list *node;
 
 	list_for_each (node, &set->processes)
-		stats_reader_update(&list_entry(node, struct device_child, node)->stats,
-				    &set->common.totals);
+		device_child_count(list_entry(node, struct device_child, node));
 	return &set->common.totals;
 }
 

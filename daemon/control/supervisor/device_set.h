@@ -113,11 +113,8 @@ void device_set_set_netdev(struct device_set *set, uint32_t netdev_index);
 /* Sends the facts, which have changed, to all processes. */
 void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes);
 
-/*
- * Kills the processes that have had sockets of a GID for `late_ns` since the GID went: nobody can
- * bind its address meanwhile.
- */
-void device_set_end_late(struct device_set *set, uint64_t late_ns);
+/* Kills the process that serves with this lane, if there is one, because of what `reason` says. */
+void device_set_end_lane(struct device_set *set, uint8_t lane, const char *reason);
 
 /* Whether a process may still use the GID at `index`. */
 bool device_set_uses_gid(struct device_set *set, uint32_t index);

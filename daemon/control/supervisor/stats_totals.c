@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/supervisor/stats_totals.h"
 
+#include "proto/base/time_units.h"
+
 #include <string.h>
 
 /* Copies a name once, up to its zero, as characters that a listing can show. */
@@ -57,10 +59,12 @@ static void stats_reader_learn(struct stats_reader *reader, const struct stats_t
 	}
 }
 
-void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats)
+void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats,
+			uint64_t now_ns)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->stats = stats;
+	reader->begun_ns = now_ns;
 }
 
 static bool stats_reader_is_ready(const struct stats_reader *reader)
@@ -69,11 +73,23 @@ static bool stats_reader_is_ready(const struct stats_reader *reader)
 	       *(const volatile uint32_t *)&reader->stats->magic == RNIC_STATS_MAGIC;
 }
 
-void stats_reader_update(struct stats_reader *reader, struct stats_totals *totals)
+/* Returns what a counter can have reached since the process began. */
+static uint64_t stats_reader_value_max(const struct stats_reader *reader, uint64_t now_ns)
 {
+	const uint64_t seconds = (now_ns - reader->begun_ns) / RNIC_NS_PER_SECOND + 1;
+
+	return seconds > UINT64_MAX / STATS_GROWTH_PER_SECOND ? UINT64_MAX
+							      : seconds * STATS_GROWTH_PER_SECOND;
+}
+
+bool stats_reader_update(struct stats_reader *reader, struct stats_totals *totals, uint64_t now_ns)
+{
+	uint64_t value_max;
+
 	if (!stats_reader_is_ready(reader))
-		return;
+		return true;
 	stats_reader_learn(reader, totals);
+	value_max = stats_reader_value_max(reader, now_ns);
 	for (uint32_t i = 0; i < reader->known_count; i++) {
 		const uint64_t value = reader->stats->counters[i].value;
 		struct stats_total *total = &totals->entries[reader->totals[i]];
@@ -81,15 +97,17 @@ void stats_reader_update(struct stats_reader *reader, struct stats_totals *total
 
 		if (reader->totals[i] == STATS_TOTALS_MAX || value <= reader->added[i])
 			continue;
+		if (value > value_max)
+			return false;
 		more = value - reader->added[i];
 		reader->added[i] = value;
 		total->value = total->value > UINT64_MAX - more ? UINT64_MAX : total->value + more;
 	}
+	return true;
 }
 
-void stats_reader_end(struct stats_reader *reader, struct stats_totals *totals)
+void stats_reader_end(struct stats_reader *reader)
 {
-	stats_reader_update(reader, totals);
 	reader->stats = NULL;
 }
 

@@ -5,7 +5,9 @@
  * names are cut to plain characters, and numbers of entries are bounded.
  *
  * Invariant: the total of a counter never shrinks. The last values of a statistics page whose
- * process has ended stay in the totals, and a value that a process takes back is not followed.
+ * process has ended stay in the totals, and a value that a process takes back is not followed. Nor
+ * is one that is more than can have happened since the process began: a total that is full would
+ * tell nothing of all other processes.
  */
 #ifndef DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
 #define DAEMON_CONTROL_SUPERVISOR_STATS_TOTALS_H
@@ -16,6 +18,9 @@
 #include <stdint.h>
 
 #define STATS_TOTALS_MAX 320
+
+/* Bytes count fastest, and no thread copies as many in a second. */
+#define STATS_GROWTH_PER_SECOND UINT64_C(100000000000)
 
 struct stats_total {
 	uint32_t kind; /* enum rnic_stats_kind */
@@ -34,6 +39,7 @@ struct stats_totals {
 struct stats_reader {
 	const struct rnic_stats_page *stats; /* NULL: none, or ended */
 	uint32_t known_count;		     /* entries of the statistics page that have a total */
+	uint64_t begun_ns;
 	uint16_t totals[RNIC_STATS_COUNTERS_MAX]; /* by entry; STATS_TOTALS_MAX: none */
 	uint64_t added[RNIC_STATS_COUNTERS_MAX];  /* by entry; part of the total */
 };
@@ -47,13 +53,17 @@ struct stats_objects {
 void stats_totals_add(struct stats_totals *totals, uint32_t kind, const char *name);
 
 /* Begins to read a statistics page, which stays mapped until stats_reader_end(). */
-void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats);
+void stats_reader_begin(struct stats_reader *reader, const struct rnic_stats_page *stats,
+			uint64_t now_ns);
 
-/* Adds to the totals what the statistics page has more than before. */
-void stats_reader_update(struct stats_reader *reader, struct stats_totals *totals);
+/*
+ * Adds to the totals what the statistics page has more than before. False: a counter is more than
+ * can have happened, and was not added; the caller reads no more of the page.
+ */
+bool stats_reader_update(struct stats_reader *reader, struct stats_totals *totals, uint64_t now_ns);
 
-/* Adds the last values, and reads no more. */
-void stats_reader_end(struct stats_reader *reader, struct stats_totals *totals);
+/* Reads no more of the counters. */
+void stats_reader_end(struct stats_reader *reader);
 
 /* Adds the statistics page's numbers of objects to `objects`. */
 void stats_reader_add_objects(const struct stats_reader *reader, struct stats_objects *objects);

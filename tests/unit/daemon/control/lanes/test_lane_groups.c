@@ -142,20 +142,57 @@ static void test_rest(void **state)
 	assert_int_equal(lane_groups_take_sockets(groups, 0, lane, &old, text), 0);
 	assert_int_equal(lane_groups_set_gid(groups, 0, NULL, 0, text), 0);
 	assert_false(lane_groups_has(groups, 0));
-	assert_false(lane_groups_follow(groups, SECOND_NS));
+	assert_int_equal(lane_groups_follow(groups, SECOND_NS), 0);
 	assert_int_equal(lane_groups_next_deadline_ns(groups), LANE_GROUPS_REST_NS);
 	assert_int_equal(lane_groups_set_gid(groups, 1, &gid, SECOND_NS, text), 0);
 	assert_int_equal(lane_groups_next_deadline_ns(groups), UINT64_MAX);
 	assert_int_equal(lane_groups_take_sockets(groups, 1, lane, &new, text), 0);
 	udp_lane_sockets_close(&new);
-	/* After the rest the holder alone keeps the address. */
+	/* After the rest the holder alone keeps the address, and is named once. */
 	assert_int_equal(lane_groups_set_gid(groups, 1, NULL, SECOND_NS, text), 0);
-	assert_true(lane_groups_follow(groups, SECOND_NS + LANE_GROUPS_REST_NS));
-	assert_false(lane_groups_follow(groups, SECOND_NS + LANE_GROUPS_REST_NS));
+	assert_int_equal(lane_groups_follow(groups, SECOND_NS + LANE_GROUPS_REST_NS), lane);
+	assert_int_equal(lane_groups_follow(groups, SECOND_NS + LANE_GROUPS_REST_NS), 0);
 	assert_int_equal(lane_groups_set_gid(groups, 1, &gid, 20 * SECOND_NS, text), -EADDRINUSE);
 	assert_false(lane_groups_has(groups, 1));
 	udp_lane_sockets_close(&old);
 	assert_int_equal(lane_groups_set_gid(groups, 1, &gid, 20 * SECOND_NS, text), 0);
+	groups_close(groups);
+}
+
+/*
+ * Who still has a socket of a closed group is found when the holders have had their time, though
+ * the group rested no longer; who has closed it, and who has ended meanwhile, is not.
+ */
+static void test_kept_sockets(void **state)
+{
+	struct rnic_gid gid = fixture_own_gid(5);
+	struct lane_groups *groups = groups_open(0);
+	struct udp_lane_sockets sockets[3];
+	const uint64_t end_ns = LANE_GROUPS_REST_NS;
+	uint8_t lanes[COUNT_OF(sockets)];
+
+	(void)state;
+	assert_int_equal(lane_groups_set_gid(groups, 0, &gid, 0, text), 0);
+	for (uint32_t i = 0; i < COUNT_OF(sockets); i++) {
+		assert_int_equal(take_lane(groups, 1000 + i, &lanes[i]), 0);
+		assert_int_equal(lane_groups_take_sockets(groups, 0, lanes[i], &sockets[i], text),
+				 0);
+	}
+	assert_int_equal(lane_groups_set_gid(groups, 0, NULL, 0, text), 0);
+	for (uint8_t i = 0; i < LANE_GROUPS_RESTING_MAX; i++) {
+		gid = fixture_own_gid((uint8_t)(20 + i));
+		assert_int_equal(lane_groups_set_gid(groups, 0, &gid, 1, text), 0);
+		assert_int_equal(lane_groups_set_gid(groups, 0, NULL, 1, text), 0);
+	}
+	udp_lane_sockets_close(&sockets[0]);
+	assert_true(lane_groups_give_back(groups, lanes[1]));
+	assert_int_equal(lane_groups_follow(groups, end_ns - 1), 0);
+	assert_int_equal(lane_groups_next_deadline_ns(groups), end_ns);
+	assert_int_equal(lane_groups_follow(groups, end_ns), lanes[2]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(lane_groups_follow(groups, end_ns + SECOND_NS + i), 0);
+	for (uint32_t i = 1; i < COUNT_OF(sockets); i++)
+		udp_lane_sockets_close(&sockets[i]);
 	groups_close(groups);
 }
 
@@ -172,7 +209,7 @@ static void test_many_rest(void **state)
 		assert_int_equal(lane_groups_set_gid(groups, 0, &gid, i, text), 0);
 		assert_int_equal(lane_groups_set_gid(groups, 0, NULL, i, text), 0);
 	}
-	assert_true(lane_groups_follow(groups, LANE_GROUPS_RESTING_MAX));
+	assert_int_equal(lane_groups_follow(groups, LANE_GROUPS_RESTING_MAX), 0);
 	for (uint8_t i = 0; i <= LANE_GROUPS_RESTING_MAX; i++) {
 		struct rnic_gid gid = fixture_own_gid((uint8_t)(10 + i));
 
@@ -228,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_lane_at_all_addresses),
 		cmocka_unit_test(test_spoiled_sockets),
 		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_kept_sockets),
 		cmocka_unit_test(test_many_rest),
 		cmocka_unit_test(test_few_descriptors),
 	};

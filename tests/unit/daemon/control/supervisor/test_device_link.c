@@ -3,6 +3,7 @@
 
 #include "tests/unit/daemon/control/supervisor/device_fixture.h"
 #include "proto/wire/gid.h"
+#include "proto/wire/headers.h"
 #include "tests/unit/unit_test.h"
 
 #include <pthread.h>
@@ -67,79 +68,78 @@ static void test_another_interface(void **state)
 	fixture_expect(RNIC_PROCESS_FACTS);
 }
 
-static void remove_gid(uint32_t index)
+/* The process of a lane is ended, and others are not. */
+static void test_end_of_lane(void **state)
 {
-	const struct rnic_gid none = {{0}};
-
-	device_set_set_gid(&fixture->set, index, &none);
-	fixture->facts.gids.entries[index].gid = none;
-	device_set_set_facts(&fixture->set, 1024);
-}
-
-/* A process that does not close the sockets of an address is ended; others are not. */
-static void test_late_removals(void **state)
-{
-	struct device_child *late, *quick;
-	struct rnic_stats_page *stats;
-
-	(void)state;
-	late = fixture_serve(FIXTURE_UID);
-	assert_int_equal(device_set_acquire(&fixture->set, FIXTURE_UID + 1, &quick, reason), 0);
-	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), 0);
-	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED,
-		     fixture->receipt.fds[1], 0);
-	assert_ptr_not_equal(stats, MAP_FAILED);
-	fixture_say_ready(0, "");
-	fixture_turn(0);
-	stats->magic = RNIC_STATS_MAGIC;
-
-	/* Both lack facts, but no address went. */
-	fixture_turn(60 * FIXTURE_SECOND);
-	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
-	assert_int_equal(late->state, DEVICE_CHILD_SERVING);
-	remove_gid(1);
-	fixture_turn(9 * FIXTURE_SECOND);
-	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
-	assert_int_equal(late->state, DEVICE_CHILD_SERVING);
-	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
-	stats->facts_sequence = 2;
-	fixture_turn(FIXTURE_SECOND);
-	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
-	assert_int_equal(late->state, DEVICE_CHILD_KILLED);
-	assert_non_null(strstr(late->reason, "an address that is gone"));
-	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
-	/* Facts that come later are no removal. */
-	device_set_set_facts(&fixture->set, 2048);
-	fixture_turn(60 * FIXTURE_SECOND);
-	device_set_end_late(&fixture->set, 10 * FIXTURE_SECOND);
-	assert_int_equal(quick->state, DEVICE_CHILD_SERVING);
-	munmap(stats, sizeof(*stats));
-}
-
-/* A process may hand in so many packets in a window; what is too much is lost, and counted. */
-static void test_too_many_packets(void **state)
-{
-	enum { PACKETS = 700, PERMITTED = 500 };
-	const struct rnic_process_packet packet = {.datagram_bytes = 0};
-	const struct process_letter letter = {.operation = RNIC_PROCESS_PACKET,
-					      .payload = &packet,
-					      .payload_bytes = sizeof(packet)};
 	struct device_child *process = fixture_serve(FIXTURE_UID);
 
 	(void)state;
-	for (uint32_t sent = 0; sent < PACKETS;) {
-		sent += process_link_send(fixture->link_fds[0], &letter) == 0;
+	device_set_end_lane(&fixture->set, (uint8_t)(process->lane + 1), "another");
+	device_set_end_lane(&fixture->set, (uint8_t)(process->lane - 1), "another");
+	assert_int_equal(process->state, DEVICE_CHILD_SERVING);
+	device_set_end_lane(&fixture->set, process->lane, "it keeps a socket");
+	assert_int_equal(process->state, DEVICE_CHILD_KILLED);
+	assert_string_equal(process->reason, "it keeps a socket");
+}
+
+/* Hands in so many packets, and lets as many turns pass as the control plane needs for them. */
+static void hand_in(uint32_t qpn, uint32_t count)
+{
+	struct {
+		struct rnic_process_packet packet;
+		uint8_t datagram[RNIC_BTH_BYTES];
+	} sent = {.packet = {.datagram_bytes = RNIC_BTH_BYTES}};
+	const struct process_letter letter = {
+		.operation = RNIC_PROCESS_PACKET,
+		.payload = &sent.packet,
+		.payload_bytes = sizeof(sent.packet),
+		.tail = sent.datagram,
+		.tail_bytes = sizeof(sent.datagram),
+	};
+
+	rnic_bth_encode(&(struct rnic_bth){.dest_qpn = qpn}, sent.datagram);
+	for (uint32_t done = 0; done < count;) {
+		done += process_link_send(fixture->link_fds[0], &letter) == 0;
 		fixture_turn(0);
 	}
-	for (int i = 0; i < PACKETS; i++)
+	for (uint32_t i = 0; i < count; i++)
 		fixture_turn(0);
-	assert_false(process->inbox.is_muted);
-	assert_int_equal(fixture->packet_count, PERMITTED);
-	assert_int_equal(fixture->set.common.lost_packets, PACKETS - PERMITTED);
-	fixture_turn(FIXTURE_SECOND / 100);
-	assert_int_equal(process_link_send(fixture->link_fds[0], &letter), 0);
-	fixture_turn(0);
-	assert_int_equal(fixture->packet_count, PERMITTED + 1);
+}
+
+/*
+ * A process may hand in so many packets at once, and some more in each 10 ms; what is too much is
+ * lost, and counted.
+ */
+static void test_too_many_packets(void **state)
+{
+	enum { ROUNDS = 5 };
+	static const struct {
+		bool has_lanes;
+		uint32_t qpn;
+		uint32_t handed_in; /* in each round */
+		uint32_t taken;	    /* in all rounds */
+	} cases[] = {
+		{false, 0x800000, 600, ROUNDS * 500},
+		{true, 0x810000, 290, 512 + (ROUNDS - 1) * 50},
+		{true, 1, 290, 32 + ROUNDS - 1},
+	};
+	struct device_child *process = fixture_serve(FIXTURE_UID);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		fixture_turn(FIXTURE_SECOND);
+		fixture->packet_count = 0;
+		fixture->set.common.lost_packets = 0;
+		fixture->set.common.has_lanes = cases[i].has_lanes;
+		for (int round = 0; round < ROUNDS; round++) {
+			hand_in(cases[i].qpn, cases[i].handed_in);
+			assert_false(process->inbox.is_muted);
+			fixture_turn(FIXTURE_SECOND / 100);
+		}
+		assert_int_equal(fixture->packet_count, cases[i].taken);
+		assert_int_equal(fixture->set.common.lost_packets,
+				 ROUNDS * cases[i].handed_in - cases[i].taken);
+	}
 }
 
 /* Packets of others leave room for what a process must know, though it reads nothing. */
@@ -210,7 +210,7 @@ static void test_used_gids_stay(void **state)
 	pthread_t thread;
 
 	(void)state;
-	stats_reader_begin(&process.stats, &user.stats);
+	stats_reader_begin(&process.stats, &user.stats, 0);
 	for (uint32_t i = 0; i < RNIC_GIDS_MAX; i++)
 		outbox->known[i] = fixture_gid_of((uint8_t)(i + 1));
 	assert_int_equal(pthread_create(&thread, NULL, use_gids, &user), 0);
@@ -233,7 +233,7 @@ static void test_used_gids_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_gid_without_descriptors), TEST(test_late_removals),
+		TEST(test_gid_without_descriptors), TEST(test_end_of_lane),
 		TEST(test_too_many_packets),	    TEST(test_packets_leave_room),
 		TEST(test_used_gids_stay),	    TEST(test_another_interface),
 	};
