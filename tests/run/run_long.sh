@@ -34,15 +34,15 @@ run_fuzzer() {
 
 # run_fuzzers SECONDS: each for so long, as many at a time as there are processors.
 run_fuzzers() {
-	local target
+	local target=fuzzers fuzzer
 	build fuzz "$top/build-fuzz" clang -DRNIC_FUZZ=ON \
 		"-DRNIC_SANITIZE=address;undefined" || return
 	stages+=(fuzz)
-	for target in "$top"/build-fuzz/fuzz/*; do
-		if [ ! -x "$target" ] || [ ! -f "$target" ]; then continue; fi
+	for fuzzer in "$top"/build-fuzz/fuzz/*; do
+		if [ ! -x "$fuzzer" ] || [ ! -f "$fuzzer" ]; then continue; fi
 		while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-		echo "== fuzz: $(basename "$target") for $1 s"
-		run_fuzzer "$target" "$1" &
+		echo "== fuzz: $(basename "$fuzzer") for $1 s"
+		run_fuzzer "$fuzzer" "$1" &
 	done
 	wait
 	if grep -q ": finding" "$logs/fuzz"; then failed_stage=${failed_stage:-fuzz}; fi

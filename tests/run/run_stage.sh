@@ -8,6 +8,7 @@
 #   logs     a folder for what the stages print
 #   limit    a command that ends ctest in time, as an array; it may be empty
 #   ctest    ctest, or a script that takes its options, as an array
+#   target   what to build of a tree; all, where this is empty or not set
 #
 # The stages add to: stages, their names; failed_stage, the first that failed; failures_seen, the
 # failed tests of the run; repeated, those that passed when they ran once more.
@@ -30,7 +31,7 @@ build() {
 	: >"$logs/build"
 	if cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_C_COMPILER="$compiler" \
 		-DRNIC_TESTS=ON -DRNIC_WERROR=ON -DRNIC_DIRECT=ON "$@" >"$logs/cmake" 2>&1 &&
-		cmake --build "$directory" >"$logs/build" 2>&1; then
+		cmake --build "$directory" ${target:+--target "$target"} >"$logs/build" 2>&1; then
 		return 0
 	fi
 	tail -n 60 "$logs/cmake" "$logs/build" 2>/dev/null
