@@ -90,16 +90,16 @@ struct client *client_of_connection(struct request_connection *requests)
 
 static void client_remember(const struct client *client)
 {
-	struct client_set *set = client->set;
-	struct gone_client *gone = &set->gone[set->gone_count++ % CLIENT_SET_GONE_MAX];
-
-	*gone = (struct gone_client){
+	struct gone_client gone = {
 		.client_id = client->peer.client_id,
 		.pid = client->peer.pid,
 		.uid = client->peer.uid,
+		.account = client->peer.account.user->uid,
 		.device_pid = client->device->pid,
 	};
-	memcpy(gone->program, client->peer.program, sizeof(gone->program));
+
+	memcpy(gone.program, client->peer.program, sizeof(gone.program));
+	gone_clients_note(&client->set->gone, &gone);
 }
 
 void client_cut(struct served_peer *peer)
@@ -137,14 +137,14 @@ bool client_has_gone(struct client *client)
 	return requests->is_broken;
 }
 
-static void client_set_end_all_of(struct client_set *set, uid_t uid)
+static void client_set_end_all_of(struct client_set *set, uid_t account)
 {
 	struct list *node;
 
 	list_for_each (node, &set->peers.all) {
 		struct served_peer *peer = list_entry(node, struct served_peer, node);
 
-		if (peer->uid != uid)
+		if (peer->account.user->uid != account)
 			continue;
 		peer->requests.is_costly = true;
 		served_peer_end(peer);
@@ -154,19 +154,28 @@ static void client_set_end_all_of(struct client_set *set, uid_t uid)
 void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 {
 	uint32_t seconds;
+	uid_t account;
 
-	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) ||
-	    throttled_users_are_shut_out(&set->throttled_users, uid, set->now_ns))
+	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) || client_set_shuts_out(set, uid))
 		return;
-	seconds = throttled_users_note(&set->throttled_users, uid, set->now_ns);
+	account = subordinate_ids_account(&set->subordinates, uid);
+	seconds = throttled_users_note(&set->throttled_users, account, set->now_ns);
 	if (seconds == 0)
 		return;
 	log_from_client(uid,
-			"all clients of user %u were disconnected, and the user gets no connection "
-			"for %u s: a call on a socket of theirs took %u ms, as if the socket had "
-			"very many watches",
-			(unsigned)uid, (unsigned)seconds, (unsigned)(cpu_ns / RNIC_NS_PER_MS));
-	client_set_end_all_of(set, uid);
+			"all clients of user %u%s were disconnected, and the user gets no "
+			"connection for %u s: a call on a socket of theirs took %u ms, as if the "
+			"socket had very many watches",
+			(unsigned)uid, account == uid ? "" : " and other ids of the same owner",
+			(unsigned)seconds, (unsigned)(cpu_ns / RNIC_NS_PER_MS));
+	client_set_end_all_of(set, account);
+}
+
+bool client_set_shuts_out(struct client_set *set, uid_t uid)
+{
+	return throttled_users_are_shut_out(&set->throttled_users,
+					    subordinate_ids_account(&set->subordinates, uid),
+					    set->now_ns);
 }
 
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
@@ -190,14 +199,6 @@ void client_note_trouble(struct client *client, const char *subject, const char 
 
 	memcpy(present.program, client->peer.program, sizeof(present.program));
 	client_note_late_trouble(client->set, &present, subject, reason);
-}
-
-const struct gone_client *client_find_gone(const struct client_set *set, uint32_t client_id)
-{
-	for (uint32_t i = 0; i < CLIENT_SET_GONE_MAX; i++)
-		if (set->gone[i].client_id == client_id && client_id != 0)
-			return &set->gone[i];
-	return NULL;
 }
 
 struct client *client_find(const struct client_set *set, uint32_t client_id)

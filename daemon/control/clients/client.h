@@ -11,6 +11,7 @@
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_H
 
+#include "daemon/control/clients/gone_clients.h"
 #include "daemon/shared/base/handle_table.h"
 #include "daemon/shared/reports/show_rows.h"
 #include "daemon/shared/served_peer/served_peer.h"
@@ -23,7 +24,6 @@
 
 struct client_set;
 struct device_child;
-struct gone_client;
 
 /* A longer call is a client's doing: a call on a socket takes microseconds. */
 #define LIMIT_CALL_NS 20000000
@@ -69,10 +69,14 @@ void client_destroy(struct served_peer *peer);
 /*
  * Notes that a call on a socket of the user `uid` took `cpu_ns` of this thread's time. A user whose
  * calls take longer than honest peers make them gets no connection for a while, and the user's
- * clients end with this turn: one line says so (throttled_users.h). Root and the daemon's own user
- * may have all there is.
+ * clients end with this turn: one line says so (throttled_users.h). All subordinate ids of one
+ * owner are one user here, else somebody would go on with the next one of 65,536. Root and the
+ * daemon's own user may have all there is.
  */
 void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns);
+
+/* Whether the user gets no connection now, because of client_set_charge(). */
+bool client_set_shuts_out(struct client_set *set, uid_t uid);
 
 /*
  * Whether the client ends, and with it all that it holds. A client whose hang-up nobody has seen
@@ -83,9 +87,6 @@ bool client_has_gone(struct client *client);
 /* Notes the failure `subject` of a client that has gone. */
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
 			      const char *subject, const char *reason);
-
-/* Returns what is left of the client numbered `client_id` that has gone; NULL: nothing. */
-const struct gone_client *client_find_gone(const struct client_set *set, uint32_t client_id);
 
 /* Returns the client numbered `client_id`; NULL: there is none, or no more. */
 struct client *client_find(const struct client_set *set, uint32_t client_id);

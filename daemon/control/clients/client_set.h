@@ -6,6 +6,7 @@
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 
+#include "daemon/control/clients/gone_clients.h"
 #include "daemon/control/clients/subordinate_ids.h"
 #include "daemon/control/clients/throttled_users.h"
 #include "daemon/control/clients/trouble_log.h"
@@ -18,8 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLIENT_SET_GONE_MAX 64
-#define CLIENT_SET_BUCKETS  1024 /* a power of two: a quarter of LIMIT_SESSIONS */
+#define CLIENT_SET_BUCKETS 1024 /* a power of two: a quarter of LIMIT_SESSIONS */
 
 struct cm;
 struct device_set;
@@ -37,15 +37,6 @@ struct device_settings {
 	/* At present: */
 	char source_ports[RNIC_CTL_PORTS_TEXT_BYTES];
 	uint32_t unused_addresses;
-};
-
-/* A client that has gone, for troubles that its device process reports later. */
-struct gone_client {
-	uint32_t client_id; /* 0: none */
-	pid_t pid;
-	uid_t uid;
-	pid_t device_pid; /* of the device process that served the client */
-	char program[RNIC_CTL_NAME_BYTES];
 };
 
 struct client_set {
@@ -66,8 +57,7 @@ struct client_set {
 	struct subordinate_ids subordinates;
 	struct throttled_users throttled_users;
 	struct trouble_log trouble_log;
-	struct gone_client gone[CLIENT_SET_GONE_MAX]; /* a ring */
-	uint32_t gone_count;			      /* ever gone */
+	struct gone_clients gone;
 };
 
 /* The configuration of a set. Everything in it outlives the set. */

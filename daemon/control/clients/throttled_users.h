@@ -9,6 +9,8 @@
  * forgiven: they follow each other closely only where somebody makes them long. A user who was shut
  * out before is forgiven nothing.
  *
+ * The caller names a user as subordinate_ids.h does: all ids of one owner are one user.
+ *
  * The table is fixed. With more such users than places, the one whose time ends first is forgotten.
  * Pure.
  */

@@ -100,7 +100,7 @@ static void ctl_server_shut_down(struct ctl_server *server, int fd, uid_t uid)
 	struct client_set *set = server->set;
 	const uint64_t began_ns = clock_thread_ns();
 
-	if (throttled_users_are_shut_out(&set->throttled_users, uid, set->now_ns))
+	if (client_set_shuts_out(set, uid))
 		return;
 	shutdown(fd, SHUT_RDWR);
 	client_set_charge(set, uid, clock_thread_ns() - began_ns);
@@ -159,8 +159,7 @@ void ctl_server_accept(struct request_server *requests)
 	}
 	if (peer_user_of(fd, server->rights, &pid, &uid) != 0)
 		ctl_server_refuse(server, fd, "nobody knows whose it is");
-	else if (throttled_users_are_shut_out(&server->set->throttled_users, uid,
-					      server->set->now_ns))
+	else if (client_set_shuts_out(server->set, uid))
 		ctl_server_refuse(server, fd, "connections of its user took too long");
 	else if (client_create(server->set, fd, pid, uid) == NULL)
 		ctl_server_refuse(server, fd, "no memory, or its user has too much");

@@ -46,7 +46,7 @@ void trouble_of_device(struct client_set *set, const struct device_child *proces
 		       const struct rnic_process_trouble *told)
 {
 	struct trouble trouble = {.pid = process->pid, .uid = process->uid};
-	const struct gone_client *gone = client_find_gone(set, told->client_id);
+	const struct gone_client *gone = gone_clients_find(&set->gone, told->client_id);
 	struct client *client = client_find(set, told->client_id);
 
 	if (told->client_id == 0)

@@ -95,6 +95,29 @@ static void a_user_without_clients_is_shut_out(void **state)
 						 family.clients.now_ns));
 }
 
+/* The subordinate ids of one owner are one user, who does not go on with the next id. */
+static void ids_of_one_owner_are_shut_out(void **state)
+{
+	char path[] = "/tmp/test_client.XXXXXX", log[LOG_BYTES];
+	struct client *sibling, *other;
+	const int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "anna:%u:2\n", (unsigned)stranger(0)) > 0);
+	close(fd);
+	subordinate_ids_init(&family.clients.subordinates, path);
+	sibling = client_fixture_connect(&family, stranger(0), NULL);
+	other = client_fixture_connect(&family, stranger(2), NULL);
+	charge(stranger(1), LIMIT_CALL_NS, THROTTLED_USERS_FORGIVEN + 1, log);
+	assert_non_null(strstr(log, "and other ids of the same owner were disconnected"));
+	assert_true(sibling->peer.requests.is_broken);
+	assert_false(other->peer.requests.is_broken);
+	assert_true(client_set_shuts_out(&family.clients, stranger(0)));
+	assert_false(client_set_shuts_out(&family.clients, stranger(2)));
+	unlink(path);
+}
+
 static void short_calls_and_owners_cost_nothing(void **state)
 {
 	const struct {
@@ -173,6 +196,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_calls_end_a_users_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_user_without_clients_is_shut_out, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(ids_of_one_owner_are_shut_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(short_calls_and_owners_cost_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(objects_have_numbers_of_their_own, set_up,
