@@ -192,7 +192,7 @@ void __wrap_device_loop_run(struct device_loop *loop)
 
 	path[length < 0 ? 0 : length] = '\0';
 	for (size_t i = 0; i < RNIC_COUNT_OF(ways); i++)
-		if (strstr(path, ways[i].name) != NULL &&
+		if (getuid() != TAKEN_HONEST_USER && strstr(path, ways[i].name) != NULL &&
 		    pthread_create(&thread, NULL, ways[i].run, NULL) != 0)
 			return;
 	__real_device_loop_run(loop);
