@@ -21,7 +21,7 @@
 #define LINK_TURN_MESSAGES   32
 #define LINK_WINDOW_NS	     (10 * RNIC_NS_PER_MS)
 #define LINK_WINDOW_MESSAGES 1000 /* of the only process, which has the packets of lane 0 too */
-#define LINK_WINDOW_OF_LANE  300  /* of a process beside others */
+#define LINK_WINDOW_OF_LANE  100  /* of a process beside others: more than link_rate_lanes */
 #define LINK_RETRY_LEAST_NS  (2 * RNIC_NS_PER_MS) /* between attempts while the link is full */
 #define LINK_RETRY_MOST_NS   (500 * RNIC_NS_PER_MS)
 #define LINK_BEHIND_NS	     (30 * RNIC_NS_PER_SECOND)
