@@ -44,6 +44,9 @@ struct rnic_bth {
 	struct rnic_psn psn;
 };
 
+/* Q_Keys with this bit are controlled (IBTA 1.4, 3.5.3): a program names none in a work request. */
+#define RNIC_CONTROLLED_QKEY_BIT UINT32_C(0x80000000)
+
 /* Datagram extended transport header. */
 struct rnic_deth {
 	uint32_t qkey;

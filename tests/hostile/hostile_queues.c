@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that lie about where the queues of their queue pairs lie.
+ * Clients that lie about where the queues of their queue pairs lie, and that ask for a Q_Key by
+ * which they could speak as a connection manager.
  *
  * usage: hostile_queues RNICD
  */
@@ -155,6 +156,44 @@ static void test_queues_on_top_of_each_other(void **state)
 	hostile_expect_owned(&rnicd, 0, 0);
 }
 
+/* The status of INIT with the Q_Key, for a UD queue pair of the user behind `control_fd`. */
+static int32_t init_with_qkey(int control_fd, uint32_t qkey)
+{
+	struct rnic_ctl_create_qp qp = {.type = RNIC_QP_TYPE_UD, .capacities = {4, 4, 1, 1, 64}};
+	struct rnic_ctl_modify_qp init = {
+		.mask = RNIC_QP_ATTR_STATE | RNIC_QP_ATTR_PKEY_INDEX | RNIC_QP_ATTR_PORT |
+			RNIC_QP_ATTR_QKEY,
+		.attributes = {.state = RNIC_QP_STATE_INIT, .port = 1, .qkey = qkey},
+	};
+	struct rnic_ctl_create_qp_reply made;
+	struct hostile_client client;
+	int32_t status;
+
+	hostile_client_adopt(&client, control_fd, 4);
+	qp.pd = client.pd;
+	qp.send_cq = qp.recv_cq = client.cq;
+	hostile_place_queues(&client, &qp);
+	assert_int_equal(
+		hostile_answer(client.fd, RNIC_CTL_CREATE_QP, &qp, sizeof(qp), &made, sizeof(made)),
+		0);
+	init.qp = made.qp;
+	status = status_of(&client, RNIC_CTL_MODIFY_QP, &init, sizeof(init));
+	hostile_client_close(&client);
+	return status;
+}
+
+/* A user who has the Q_Key of queue pairs 1 sends messages to their owners as this host. */
+static void test_controlled_qkeys(void **state)
+{
+	(void)state;
+	hostile_skip_unless_root();
+	assert_int_equal(init_with_qkey(hostile_connect(&rnicd), 0x80010000), 0);
+	assert_int_equal(init_with_qkey(hostile_connect_as_nobody(&rnicd), 0x7fffffff), 0);
+	assert_int_equal(init_with_qkey(hostile_connect_as_nobody(&rnicd), 0x80010000), -EPERM);
+	assert_int_equal(init_with_qkey(hostile_connect_as_nobody(&rnicd), 0x80000000), -EPERM);
+	hostile_expect_owned(&rnicd, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +201,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_impossible_places),
 		cmocka_unit_test(test_queues_that_do_not_fit),
 		cmocka_unit_test(test_queues_on_top_of_each_other),
+		cmocka_unit_test(test_controlled_qkeys),
 	};
 
 	if (!hostile_arguments(argc, argv))

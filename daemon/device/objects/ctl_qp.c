@@ -6,10 +6,12 @@
 #include "daemon/device/queues/wqe_fetch.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_set.h"
+#include "daemon/shared/served_peer/served_peer.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
 #include "proto/base/checked.h"
 #include "proto/shm/ring.h"
+#include "proto/wire/headers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -250,13 +252,18 @@ discharge:
 }
 
 /*
- * Checks the attribute that the engine cannot check. The path MTU may be larger than the
+ * Checks the attributes that the engine cannot check. With a controlled Q_Key (IBTA 1.4, 3.5.3), as
+ * queue pairs 1 have, a program could speak to the connection managers of others as this host. The
+ * kernel refuses these to all without CAP_NET_RAW ("RDMA/uverbs: Restrict usage of privileged
+ * QKEYs", Linux 6.4). The path MTU may be larger than the
  * interface's, as with rdma_rxe (rxe_qp_chk_attr(), rxe_qp.c of Linux 6.12): the packets that do
  * not fit are lost.
  */
 static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modify_qp *request)
 {
 	const struct device_facts *facts = call->session->set->facts;
+	const struct served_peer *peer =
+		RNIC_CONTAINER_OF(call->connection, const struct served_peer, requests);
 	const struct rnic_qp_attributes *attributes = &request->attributes;
 	const uint32_t mask = request->mask | request->rts_mask;
 
@@ -264,6 +271,10 @@ static int qp_check_attributes(struct ctl_call *call, const struct rnic_ctl_modi
 	    !device_facts_has_gid(facts, attributes->path.source_gid_index))
 		return ctl_refuse(call, -EINVAL, "there is no GID with index %u",
 				  attributes->path.source_gid_index);
+	if ((mask & RNIC_QP_ATTR_QKEY) != 0 && (attributes->qkey & RNIC_CONTROLLED_QKEY_BIT) != 0 &&
+	    peer->uid != 0)
+		return ctl_refuse(call, -EPERM, "only root may use Q_Keys from 0x%08x on",
+				  RNIC_CONTROLLED_QKEY_BIT);
 	return 0;
 }
 

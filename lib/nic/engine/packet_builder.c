@@ -8,7 +8,6 @@
 
 #include <assert.h>
 
-#define CONTROLLED_QKEY_BIT UINT32_C(0x80000000)
 #define QPN_MASK	    0xffffff
 
 void packet_builder_start(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
@@ -44,6 +43,6 @@ void packet_builder_address_datagram(const struct qp *qp, uint32_t index,
 
 	packet->addresses = engine_addresses(qp->engine, path);
 	packet->dest_qpn = wqe->datagram.remote_qpn & QPN_MASK;
-	packet->qkey = (qkey & CONTROLLED_QKEY_BIT) != 0 ? qp->attributes.qkey : qkey;
+	packet->qkey = (qkey & RNIC_CONTROLLED_QKEY_BIT) != 0 ? qp->attributes.qkey : qkey;
 	packet->source_qpn = qp->qpn;
 }
