@@ -41,15 +41,35 @@ static bool has_link_local(const struct gid_table *table)
 }
 
 /* Updates a taken slot from its address, NULL: gone. */
-static bool update_slot(struct gid_slot *slot, const struct gid_address *address, bool is_used)
+static bool update_slot(struct gid_table *table, struct gid_slot *slot,
+			const struct gid_address *address, bool is_used)
 {
 	bool was_usable = slot->is_usable;
 
 	slot->is_usable = address != NULL && !address->is_duplicate;
+	if (address != NULL)
+		slot->gone = 0;
+	else if (slot->gone == 0)
+		slot->gone = ++table->gone_count;
 	if (address != NULL || is_used)
 		return slot->is_usable != was_usable;
 	*slot = (struct gid_slot){.is_usable = false};
 	return true;
+}
+
+/* The slot of the address that is gone for longest, though somebody uses it. NULL: all are there.
+ */
+static struct gid_slot *gid_table_longest_gone(struct gid_table *table)
+{
+	struct gid_slot *longest = NULL;
+
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		struct gid_slot *slot = &table->slots[i];
+
+		if (slot->gone != 0 && (longest == NULL || slot->gone < longest->gone))
+			longest = slot;
+	}
+	return longest;
 }
 
 static void add_kind(struct gid_table *table, enum gid_kind kind,
@@ -66,8 +86,11 @@ static void add_kind(struct gid_table *table, enum gid_kind kind,
 			continue;
 		slot = gid_table_find_slot(table, &free_gid);
 		if (slot == NULL)
+			slot = gid_table_longest_gone(table);
+		if (slot == NULL)
 			return;
-		*slot = (struct gid_slot){addresses[i].gid, !addresses[i].is_duplicate};
+		*slot = (struct gid_slot){.gid = addresses[i].gid,
+					  .is_usable = !addresses[i].is_duplicate};
 		*changed |= UINT32_C(1) << (slot - table->slots);
 	}
 }
@@ -83,7 +106,7 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 			gid_table_find_address(addresses, count, &slot->gid);
 
 		if (!rnic_gid_is_zero(&slot->gid) &&
-		    update_slot(slot, address, address == NULL && is_used(context, i)))
+		    update_slot(table, slot, address, address == NULL && is_used(context, i)))
 			changed |= UINT32_C(1) << i;
 	}
 	for (enum gid_kind kind = GID_LINK_LOCAL; kind < GID_KINDS; kind++)

@@ -5,7 +5,9 @@
  *
  * Invariant: a slot means one address for as long as somebody refers to it by its index. An address
  * that goes while it is in use keeps its slot, unusable, and gets the slot again when it comes
- * back, as in the kernel's table.
+ * back, as in the kernel's table. Only where the table is full of such slots, a new address takes
+ * that of the address which has been gone for longest: else one user could keep all addresses of
+ * the future from all others.
  */
 #ifndef DAEMON_CONTROL_NETWORK_GID_TABLE_H
 #define DAEMON_CONTROL_NETWORK_GID_TABLE_H
@@ -21,11 +23,13 @@
 struct gid_slot {
 	struct rnic_gid gid; /* zero: the slot is free */
 	bool is_usable;	     /* the interface has the address, or is about to have it */
+	uint64_t gone;	     /* gid_table.gone_count of the time when it went; 0: it is there */
 };
 
 struct gid_table {
 	struct gid_slot slots[GID_TABLE_SLOTS];
-	uint32_t own_slot; /* see gid_table_own() */
+	uint32_t own_slot;   /* see gid_table_own() */
+	uint64_t gone_count; /* addresses that ever went while they were in use */
 };
 
 /*
@@ -42,10 +46,10 @@ typedef bool gid_is_used(void *context, uint32_t index);
 
 /*
  * Makes the table that of `addresses`. Gone addresses leave their slots, unless the slots are in
- * use. New addresses take the first free slots: the first link-local IPv6 address before all IPv4
- * addresses, and these before all other IPv6 addresses, each kind in the order given. A duplicate
- * keeps its slot, unusable. The table drops addresses without a slot. Returns a mask of the slots
- * that changed.
+ * use and no address needs them. New addresses take the first free slots: the first link-local IPv6
+ * address before all IPv4 addresses, and these before all other IPv6 addresses, each kind in the
+ * order given. A duplicate keeps its slot, unusable. The table drops addresses without a slot.
+ * Returns a mask of the slots that changed.
  */
 uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
 			  uint32_t count, gid_is_used *is_used, void *context);

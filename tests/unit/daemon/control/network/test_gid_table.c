@@ -121,6 +121,35 @@ static void test_full(void **state)
 	assert_true(rnic_gid_equal(&table.slots[0].gid, &addresses[GID_TABLE_SLOTS].gid));
 }
 
+/* Slots of gone addresses that somebody uses are given away when there is no other one. */
+static void test_full_of_gone_addresses(void **state)
+{
+	struct gid_address address = {fixture_gid("10.0.0.1"), false};
+	const struct rnic_gid stays = fixture_gid("10.0.1.1");
+	struct gid_address both[2] = {{stays, false}};
+	uint32_t used = UINT32_MAX;
+	struct gid_table table = {0};
+
+	(void)state;
+	gid_table_follow(&table, both, 1, is_used, &used);
+	for (uint32_t i = 1; i < GID_TABLE_SLOTS; i++) {
+		address.gid.bytes[15] = (uint8_t)i;
+		both[1] = address;
+		gid_table_follow(&table, both, 2, is_used, &used);
+		assert_true(table.slots[i].is_usable);
+		gid_table_follow(&table, both, 1, is_used, &used);
+		assert_false(table.slots[i].is_usable);
+	}
+	/* One is back, so that the next one is gone for longest. */
+	both[1].gid.bytes[15] = 1;
+	assert_int_equal(gid_table_follow(&table, both, 2, is_used, &used), 1 << 1);
+	gid_table_follow(&table, both, 1, is_used, &used);
+	both[1].gid.bytes[15] = 200;
+	assert_int_equal(gid_table_follow(&table, both, 2, is_used, &used), 1 << 2);
+	assert_true(rnic_gid_equal(&table.slots[2].gid, &both[1].gid) && table.slots[2].is_usable);
+	assert_true(rnic_gid_equal(&table.slots[0].gid, &stays));
+}
+
 static void test_own(void **state)
 {
 	/* One table through all steps. */
@@ -164,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_full_of_gone_addresses),
 		cmocka_unit_test(test_own),
 	};
 
