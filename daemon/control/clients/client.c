@@ -185,6 +185,7 @@ void client_note_late_trouble(struct client_set *set, const struct gone_client *
 		.at_ns = set->now_ns,
 		.pid = gone->pid,
 		.uid = gone->uid,
+		.account = subordinate_ids_account(&set->subordinates, gone->uid),
 	};
 
 	snprintf(trouble.program, sizeof(trouble.program), "%s", gone->program);

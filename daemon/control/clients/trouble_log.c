@@ -53,7 +53,8 @@ static struct trouble *trouble_log_find(struct trouble_log *trouble_log,
 /* Whether both are of one user. What concerns the device is of the network, not of a user. */
 static bool trouble_log_is_users(const struct trouble *one, const struct trouble *other)
 {
-	return one->is_of_all == other->is_of_all && (one->is_of_all || one->uid == other->uid);
+	return one->is_of_all == other->is_of_all &&
+	       (one->is_of_all || one->account == other->account);
 }
 
 static bool trouble_log_is_programs(const struct trouble *one, const struct trouble *other)

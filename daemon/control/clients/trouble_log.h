@@ -6,7 +6,8 @@
  * ended.
  *
  * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one of
- * the program that has most of them, of the user who has most of them.
+ * the program that has most of them, of the user who has most of them. The subordinate ids of one
+ * owner are one user.
  */
 #ifndef DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
 #define DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
@@ -25,6 +26,7 @@ struct trouble {
 	uint64_t logged_ns;
 	pid_t pid;
 	uid_t uid;
+	uid_t account;	       /* the user as whom `uid` counts: subordinate_ids.h */
 	bool is_of_all;	       /* concerns the device: every user may know */
 	int undelivered_error; /* the network's error for the subject; 0: another kind of trouble */
 	char program[RNIC_CTL_NAME_BYTES];

@@ -12,6 +12,10 @@
 #include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 /* The engine's and the session's objects as far as troubles look at them. */
 struct fixture {
 	struct family family;
@@ -410,19 +414,18 @@ static void test_many_of_one_program(void **state)
 		assert_int_equal(nth(of_many + i)->pid, 3 - i);
 }
 
-/* Nor do the many programs of one user, nor those of two users. */
-static void test_many_of_users(void **state)
+/* After three troubles of a user come 1,000 of the users from `first` on: the three are kept. */
+static void check_many_of_users(uid_t first, uint32_t users)
 {
 	uint32_t found = 0;
 
-	(void)state;
 	fixture.client.peer.uid = 1002;
 	for (uint32_t i = 0; i < 3; i++) {
 		fixture.client.peer.pid = (pid_t)i;
 		trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "no");
 	}
 	for (uint32_t i = 0; i < 1000; i++) {
-		fixture.client.peer.uid = 1000 + i % 2;
+		fixture.client.peer.uid = first + i % users;
 		fixture.client.peer.pid = (pid_t)(100 + i % 7);
 		fixture.qp.qpn = i;
 		fixture.qp.last_error = VERDICT_RETRY_EXCEEDED;
@@ -432,6 +435,28 @@ static void test_many_of_users(void **state)
 		found += nth(i)->uid == 1002;
 	assert_int_equal(found, 3);
 	assert_int_equal(nth(TROUBLE_LOG_MAX - 1)->uid, 1002);
+}
+
+/* Nor do the many programs of one user, nor those of two users. */
+static void test_many_of_users(void **state)
+{
+	(void)state;
+	check_many_of_users(1000, 2);
+}
+
+/* Nor those of one person with thousands of user ids. */
+static void test_many_of_one_owner(void **state)
+{
+	char path[] = "/tmp/test_troubles.XXXXXX";
+	const int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "anna:100000:65536\n") > 0);
+	close(fd);
+	subordinate_ids_init(&fixture.family.clients.subordinates, path);
+	check_many_of_users(100000, 1000);
+	unlink(path);
 }
 
 int main(void)
@@ -453,6 +478,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_oldest_gives_way, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_of_one_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_of_users, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_of_one_owner, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
