@@ -256,10 +256,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t message[RNIC_PROCESS_MESSAGE_BYTES];
 	struct input input = {data, size};
+	uint8_t kind;
 	int peer_fd;
 
 	start_once();
-	peer_fd = start_child(take_byte(&input) % 4 != 0);
+	kind = take_byte(&input);
+	common.has_lanes = kind / 4 % 2 != 0;
+	peer_fd = start_child(kind % 4 != 0);
 	for (int i = 0; i < MESSAGES_MAX && input.left > 0 && device_child_is_alive(&child); i++) {
 		const size_t bytes = next_message(&input, message);
 

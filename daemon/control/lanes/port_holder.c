@@ -19,8 +19,10 @@
 #define LOOKS_MAX   3
 
 #define LIST_BUFFER_BYTES 16384
-#define INODE_WORD	  9 /* from 0: slot, addresses, state, queues, timer, retransmits, user, timeout \
-			     */
+
+/* The word of a line, from 0: behind slot, both addresses, state, queues, timer, retransmits, user
+ * and timeout. */
+#define INODE_WORD 9
 
 struct socket_inodes {
 	uint32_t count;
