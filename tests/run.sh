@@ -14,9 +14,10 @@
 #                               the suite interop has them too
 #   --bench                     run tests/bench/run.sh as well, in build/
 #   --long=PART                 run only one long part, for at most 150 minutes:
-#       fuzz                    every fuzzer for ten minutes, under sanitizers
-#       hostile                 users who attack another, with more of each attack; then the hostile
-#                               clients under sanitizers, again and again for an hour
+#       fuzz                    every fuzzer for ten minutes, under sanitizers, and what it reaches
+#       hostile                 users who attack another, with more of each attack, in pairs with
+#                               users who burn processors; then the hostile clients under
+#                               sanitizers, again and again for an hour
 #       interop                 more topologies, ports and families, and long amounts
 #       rxe                     the cases against Linux rdma_rxe, with long amounts, of Debian 12,
 #                               13 and sid; what it can on later kernels; a path with a delay
