@@ -163,7 +163,7 @@ run_coverage() {
 	find "$directory" -name '*.gcda' -delete # of an earlier run
 	export GCOV_ERROR_FILE=/dev/null
 	run_suites coverage "$directory" -L "unit|sim|script|hostile" \
-		-E "^(sim_completion_times|hostile_users)\$"
+		-E "^(sim_completion_times|hostile_users|hostile_users_taken)\$"
 	run_suites coverage-interop "$directory" -R "^interop_($entries)\$"
 	echo "== coverage: the report"
 	stages+=(report)
