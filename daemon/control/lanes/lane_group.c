@@ -222,7 +222,7 @@ bool lane_group_is_steered(const struct lane_group *group)
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static uint32_t index_of(const struct lane_group *group, uint8_t lane)
+static uint32_t lane_socket_index(const struct lane_group *group, uint8_t lane)
 {
 	uint32_t index = lane == 0 ? 0 : (uint32_t)lane - LANE_TO_INDEX;
 
@@ -237,7 +237,7 @@ static uint32_t index_of(const struct lane_group *group, uint8_t lane)
 
 static int receive_fd_of(const struct lane_group *group, uint8_t lane)
 {
-	return group->fds[index_of(group, lane)];
+	return group->fds[lane_socket_index(group, lane)];
 }
 
 uint8_t lane_group_holder(const struct lane_group *group, uint32_t index)
@@ -419,7 +419,7 @@ int lane_group_take(struct lane_group *group, uint8_t lane, struct udp_lane_sock
 		goto close_sockets;
 	}
 	if (lane != 0)
-		group->is_given[index_of(group, lane)] = true;
+		group->is_given[lane_socket_index(group, lane)] = true;
 	/*
 	 * This comes before the buffer grows. Else datagrams would arrive one by one and fill the
 	 * buffer, and the kernel would drop those for the new holder.
@@ -441,7 +441,7 @@ close_sockets:
 
 void lane_group_give_back(struct lane_group *group, uint8_t lane)
 {
-	group->is_given[index_of(group, lane)] = false;
+	group->is_given[lane_socket_index(group, lane)] = false;
 	reset_receive_socket(group, receive_fd_of(group, lane));
 }
 

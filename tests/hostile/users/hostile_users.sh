@@ -255,7 +255,8 @@ time_shows() {
 	: >"$1"
 	for ((show = 0; show < shows; show++)); do
 		began=$(now_ms)
-		on 0 timeout 20 "$BIN/rnicctl" show --socket "${side_socket[0]}" >"$WORK/shown" 2>&1 &&
+		on 0 timeout 20 "$BIN/rnicctl" show --socket "${side_socket[0]}" \
+			>"$WORK/shown" 2>&1 &&
 			echo $(($(now_ms) - began)) >>"$1"
 	done
 }
@@ -270,8 +271,8 @@ show_withstands_all() {
 	all_end "${burners[@]}"
 	all_start "${ways[@]}" && time_shows "$WORK/shows.all"
 	all_end "${ways[@]}"
-	if python3 - "$WORK/shows.burn" "$WORK/shows.all" $shows $shows_times_longer >"$WORK/verdict" \
-		<<'END'; then
+	if python3 - "$WORK/shows.burn" "$WORK/shows.all" $shows $shows_times_longer \
+		>"$WORK/verdict" <<'END'; then
 import statistics, sys
 burning, attacked = ([int(line) for line in open(name)] for name in sys.argv[1:3])
 shows, longer = int(sys.argv[3]), float(sys.argv[4])
