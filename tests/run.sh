@@ -21,6 +21,8 @@
 #       interop                 more topologies, ports and families, and long amounts
 #       rxe                     the cases against Linux rdma_rxe, with long amounts, of Debian 12,
 #                               13 and sid; what it can on later kernels; a path with a delay
+#       paths                   programs over 22 kinds of network, in an emulated machine; half an
+#                               hour
 #       storm                   50,000 seeds of each storm
 #       debian                  the quick start, the README's commands, the quick suites, the
 #                               packages and tools/ci on a fresh Debian 13 and 12 (root)
@@ -97,7 +99,7 @@ groups=(build test)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
 # Without these the tests against rxe do not run, and say why. The quick suites have none of them.
 case $quick$long in
-"" | interop | rxe)
+"" | interop | rxe | paths)
 	"$top/tools/install-packages.sh" rxe || echo "there will be no emulated machine"
 	;;
 esac

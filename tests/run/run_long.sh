@@ -4,7 +4,7 @@
 # run.sh sources this file: the parts of --long=PART. Each part is a function run_PART, which sets
 # main, the stage whose summary the run ends with, and has 140 minutes for each ctest.
 
-LONG_PARTS="fuzz hostile interop rxe storm debian arm64 coverage tidy"
+LONG_PARTS="fuzz hostile interop rxe paths storm debian arm64 coverage tidy"
 LONG_CTEST_SECONDS=$((140 * 60))
 
 # fuzzer_reach OUTPUT: how many inputs there were, and what they reached of all that is linked.
@@ -192,6 +192,17 @@ run_interop() {
 	run_suites order "$top/build-long" -R '^test_write_order$'
 }
 
+run_paths() {
+	build paths "$top/build" gcc || return
+	stages+=(paths)
+	"${limit[@]}" "$top/tests/interop/paths/path_grid.sh" "$top/build" 2>&1 | tee "$logs/paths"
+	case ${PIPESTATUS[0]} in
+	0 | 77) ;;
+	*) failed_stage=${failed_stage:-paths} ;;
+	esac
+	sed -n 's/^path_grid: skipped: /1 tests skipped: /p' "$logs/paths" >>"$logs/skipped"
+}
+
 run_tidy() {
 	build tidy "$top/build" gcc || return
 	stages+=(tidy)
@@ -216,6 +227,10 @@ run_long() {
 	rxe)
 		echo "== rxe: Linux rdma_rxe as the other end, with long amounts"
 		run_interop
+		;;
+	paths)
+		echo "== paths: programs over kinds of network, in an emulated machine"
+		run_paths
 		;;
 	storm)
 		echo "== storm: 50,000 seeds of each, from 1 on, in 45 minutes each at most"

@@ -88,23 +88,13 @@ if ! guest_find_kernel "$directory" || ! guest_unpack "$directory"; then
 	skip "$guest_problem"
 fi
 
-# pack_rnicd: what an installation has, and the libraries that it needs.
-pack_rnicd() {
-	local file
-	DESTDIR=$image cmake --install "$build" >"$directory/install" 2>&1 || {
-		echo "rxe_beside: $build is not whole: $(tail -n 1 "$directory/install")" >&2
-		exit 1
-	}
-	while read -r file; do
-		guest_pack_program "$image" "$file"
-	done < <(find "$image/usr" -type f -perm -100 ! -name "*.py")
-	rm -rf "${image:?}"/usr/share "${image:?}"/usr/local/{share,include}
-}
-
 pack() {
 	local stacks="rxe rnicd"
 	guest_pack_base "$directory"
-	pack_rnicd
+	guest_pack_rnicd "$directory" "$build" || {
+		echo "rxe_beside: $guest_problem" >&2
+		exit 1
+	}
 	guest_pack_provider "$directory" || skip "$guest_problem"
 	"$build/bin/rnic-run" --help | grep -q -- --direct && stacks+=" rnicd-direct"
 	python3 "$here/rxe_beside.py" --rows "$only" --part $part >"$image/rows"
@@ -119,10 +109,5 @@ pack() {
 }
 
 pack
-setpriv --pdeathsig KILL qemu-system-x86_64 -machine pc "${accelerator[@]}" -m 2048 \
-	-nodefaults -no-user-config -display none -no-reboot \
-	-kernel "$directory/vmlinux" -initrd "$directory/initramfs" \
-	-append "console=ttyS0 quiet loglevel=0 panic=-1 no_timer_check net.ifnames=0 \
-		random.trust_cpu=on" \
-	-serial "file:$directory/console" </dev/null
+guest_run "$directory" "${accelerator[@]}"
 python3 "$here/rxe_beside.py" --table "$directory/console"

@@ -191,6 +191,30 @@ guest_pack_provider() {
 	cp /etc/libibverbs.d/rxe.driver "$root/etc/libibverbs.d/"
 }
 
+# guest_pack_rnicd DIRECTORY BUILD: what an installation has, and the libraries that it needs.
+guest_pack_rnicd() {
+	local root=$1/root file
+	DESTDIR=$root cmake --install "$2" >"$1/install" 2>&1 ||
+		{ guest_problem="$2 is not whole: $(tail -n 1 "$1/install")"; return 1; }
+	while read -r file; do
+		guest_pack_program "$root" "$file"
+	done < <(find "$root/usr" -type f -perm -100 ! -name "*.py")
+	rm -rf "${root:?}"/usr/share "${root:?}"/usr/local/{share,include}
+}
+
+# guest_run DIRECTORY OPTION...: the machine without a network, until it ends; the options are its
+# processors. What it prints is in DIRECTORY/console.
+guest_run() {
+	local directory=$1
+	shift
+	setpriv --pdeathsig KILL qemu-system-x86_64 -machine pc "$@" -m 2048 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$directory/vmlinux" -initrd "$directory/initramfs" \
+		-append "console=ttyS0 quiet loglevel=0 panic=-1 no_timer_check net.ifnames=0 \
+			random.trust_cpu=on" \
+		-serial "file:$directory/console" </dev/null
+}
+
 # guest_pack_end DIRECTORY INIT: DIRECTORY/initramfs of DIRECTORY/root, whose first process is INIT.
 guest_pack_end() {
 	install -m 755 "$2" "$1/root/init"
