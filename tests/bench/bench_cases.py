@@ -66,11 +66,11 @@ def json_of(output):
     return json.loads(output[start:])
 
 
-def run_tcp(bench):
+def run_tcp(bench, *options):
     server = bench.right.start(["iperf3", "--server", "--one-off", "--port", IPERF_PORT])
     bench.right.wait_for_listener(server, IPERF_PORT, READY_S)
     client = bench.left.start(["iperf3", "--client", bench.right.address, "--port", IPERF_PORT,
-                               "--time", max(1, round(bench.seconds)), "--json"])
+                               "--time", max(1, round(bench.seconds)), "--json", *options])
     client_output, _, cpu_seconds = bench.pair(server, client)
     received = json_of(client_output)["end"]["sum_received"]
     return {"gbit_per_s": received["bits_per_second"] / 1e9,

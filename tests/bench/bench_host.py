@@ -148,6 +148,12 @@ class Host:
                 return gid["index"]
         raise RunFailed(f"no GID for {self.address}")
 
+    def gids_are_there(self):
+        try:
+            return self.ipv4_gid_index() is not None
+        except RunFailed:
+            return False
+
     def counters(self):
         return self.show("counters")
 

@@ -12,6 +12,10 @@
 #   --only REGEX only the rows whose names match, and what they are compared with
 #   --json FILE  also write all samples there
 #   --build DIR  a build tree to use as it is (else build/ is brought up to date)
+#   --paths      instead: what paths of 0.2 to 100 ms carry, beside TCP in the same delay; an hour
+#                with three rounds
+#   --loss-map   instead: what paths carry that lose packets, beside TCP
+#   --crowds     instead: many senders, programs with several round trips, many queue pairs
 #
 # Exit status: 0, 1 when a number is missing, 77 when it cannot run here (it needs root).
 set -eu
@@ -21,22 +25,25 @@ root=$(cd "$here/../.." && pwd)
 build=
 json=
 only=
+paths= # a part of bench_paths.py
+quick=
 rounds=3
 seconds=2
 qps=64
 
 usage() {
-	sed -n '4,17s/^# \{0,1\}//p' "$0"
+	sed -n '4,21s/^# \{0,1\}//p' "$0"
 	exit "$1"
 }
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--quick) rounds=1 seconds=0.3 qps=16 ;;
+	--quick) quick=--quick rounds=1 seconds=0.3 qps=16 ;;
 	--rounds) rounds=${2:?} && shift ;;
 	--only) only=${2:?} && shift ;;
 	--json) json=${2:?} && shift ;;
 	--build) build=${2:?} && shift ;;
+	--paths | --loss-map | --crowds) paths=${1#--} ;;
 	--help | -h) usage 0 ;;
 	*) usage 1 >&2 ;;
 	esac
@@ -61,12 +68,19 @@ if [ -z "$build" ]; then
 	fi
 	cmake --build "$build" --target rnicd rnic-run rnicctl "${direct[@]}" \
 		rnic_ibverbs rnic_rdmacm udp_baseline connection_load rpc_bench first_completion \
-		queues_bench many_qps \
+		queues_bench many_qps path_forwarder \
 		>/dev/null
 fi
 for program in ip iperf3 ib_write_bw python3; do
 	command -v "$program" >/dev/null || skip "there is no $program"
 done
+
+export PYTHONDONTWRITEBYTECODE=1
+if [ -n "$paths" ]; then
+	[ -c /dev/net/tun ] || skip "there is no /dev/net/tun"
+	exec python3 "$here/bench_paths.py" "$paths" --build "$build" --rounds "$rounds" \
+		${quick:+"$quick"} ${only:+--only "$only"} ${json:+--json "$json"}
+fi
 
 work=$(mktemp -d)
 chmod 755 "$work" # programs of ordinary users connect to the sockets in it
@@ -155,7 +169,6 @@ for number in "${!daemons[@]}"; do
 	wait_for_daemon "${daemons[number]}" "${sockets[number]}"
 done
 
-export PYTHONDONTWRITEBYTECODE=1
 python3 "$here/measure.py" --build "$build" --rounds "$rounds" --seconds "$seconds" --qps "$qps" \
 	--output "$work/samples" --hosts "$left,192.0.2.1,$work/left,${daemons[0]}" \
 	"$right,192.0.2.2,$work/right,${daemons[1]}" \
