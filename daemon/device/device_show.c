@@ -2,6 +2,7 @@
 /* Makes the rows of sessions for SHOW, and the numbers of objects. */
 #include "daemon/device/device.h"
 
+#include "daemon/device/device_show_paths.h"
 #include "daemon/device/device_state.h"
 #include "daemon/device/objects/session_objects.h"
 #include "daemon/device/queues/cqe_delivery.h"
@@ -12,6 +13,7 @@
 #include "daemon/device/session/session_set.h"
 #include "daemon/device/session_turn.h"
 #include "daemon/shared/reports/show_rows.h"
+#include "lib/nic/engine/reliability/path_report.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "lib/nic/engine/verbs/srq.h"
 #include "proto/base/bits.h"
@@ -94,6 +96,7 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 		post_refusal_text(session_qp, row->last_error, sizeof(row->last_error));
 	qp_waiting_for(qp, session->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
 	show_unarmed(session_qp, row);
+	path_timeout_text(qp, row->timeout, sizeof(row->timeout));
 }
 
 static void show_mr(struct show_rows *rows, const struct session *session, void *object)
@@ -237,6 +240,8 @@ void device_show(const struct device *device, uint32_t kind, struct show_rows *r
 			continue;
 		if (kind == RNIC_SHOW_CLIENTS)
 			show_client(rows, connection);
+		else if (kind == RNIC_SHOW_PATHS)
+			device_show_paths(connection->session, rows);
 		else
 			show_session(rows, kind, connection->session);
 	}

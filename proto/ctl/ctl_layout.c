@@ -360,7 +360,7 @@ RNIC_AT(struct rnic_show_client, program, 40);
 RNIC_AT(struct rnic_show_client, srq_count, 56);
 RNIC_AT(struct rnic_show_client, reserved, 60);
 
-RNIC_SIZE(struct rnic_show_qp, 472);
+RNIC_SIZE(struct rnic_show_qp, 632);
 RNIC_AT(struct rnic_show_qp, client_id, 0);
 RNIC_AT(struct rnic_show_qp, qpn, 4);
 RNIC_AT(struct rnic_show_qp, type, 8);
@@ -388,6 +388,19 @@ RNIC_AT(struct rnic_show_qp, last_error, 144);
 RNIC_AT(struct rnic_show_qp, waiting_for, 304);
 RNIC_AT(struct rnic_show_qp, peer_kind, 464);
 RNIC_AT(struct rnic_show_qp, peer_port, 468);
+RNIC_AT(struct rnic_show_qp, timeout, 472);
+
+RNIC_SIZE(struct rnic_show_path, 72);
+RNIC_AT(struct rnic_show_path, client_id, 0);
+RNIC_AT(struct rnic_show_path, qp_count, 4);
+RNIC_AT(struct rnic_show_path, peer_gid, 8);
+RNIC_AT(struct rnic_show_path, limit, 24);
+RNIC_AT(struct rnic_show_path, reserved, 28);
+RNIC_AT(struct rnic_show_path, least_round_trip_us, 32);
+RNIC_AT(struct rnic_show_path, smoothed_round_trip_us, 40);
+RNIC_AT(struct rnic_show_path, rate_mbit_per_s, 48);
+RNIC_AT(struct rnic_show_path, window_bytes, 56);
+RNIC_AT(struct rnic_show_path, in_flight_bytes, 64);
 
 RNIC_SIZE(struct rnic_show_mr, 40);
 RNIC_AT(struct rnic_show_mr, client_id, 0);

@@ -507,6 +507,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_CM, /* rows of ctl_cm.h */
 	RNIC_SHOW_TROUBLES,
 	RNIC_SHOW_PDS,
+	RNIC_SHOW_PATHS,
 };
 
 struct rnic_ctl_show {
@@ -590,6 +591,24 @@ struct rnic_show_qp {
 	char waiting_for[RNIC_CTL_TEXT_BYTES]; /* what the QP waits for now, empty when idle */
 	uint32_t peer_kind;		       /* enum rnic_peer_kind */
 	uint32_t peer_port;		       /* UDP port of its packets; 0: not known */
+	char timeout[RNIC_CTL_TEXT_BYTES];     /* a sentence, empty when it fits the path */
+};
+
+/*
+ * A destination of a client's reliable QPs. All clients of the device process share the path, so
+ * that only `qp_count` and `limit` are of the client.
+ */
+struct rnic_show_path {
+	uint32_t client_id;
+	uint32_t qp_count;
+	struct rnic_gid peer_gid;
+	uint32_t limit; /* enum rnic_path_limit */
+	uint32_t reserved;
+	uint64_t least_round_trip_us;	 /* of ten seconds; 0: not measured */
+	uint64_t smoothed_round_trip_us; /* queues included */
+	uint64_t rate_mbit_per_s;	 /* that the path has delivered; 0: not measured */
+	uint64_t window_bytes;		 /* that may be under way */
+	uint64_t in_flight_bytes;	 /* that nobody acknowledged yet */
 };
 
 struct rnic_show_mr {

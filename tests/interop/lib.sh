@@ -332,6 +332,29 @@ make_namespaces() {
 	done
 }
 
+# make_wire MTU OPTION...: namespaces like those of make_namespaces, with a wire between them that
+# path_forwarder carries. Sets wire_pid.
+make_wire() {
+	local mtu=$1 side
+	shift
+	[ "$(id -u)" -eq 0 ] || skip_test "network namespaces need root"
+	[ -c /dev/net/tun ] || skip_test "there is no /dev/net/tun"
+	rm -f "$WORK/wire"
+	"$BUILD/tests/path_forwarder" wire0 wire1 "$@" >"$WORK/wire" 2>&1 &
+	wire_pid=$!
+	own $!
+	wait_for 20 grep -q ready "$WORK/wire" || skip_test "no wire: $(cat "$WORK/wire")"
+	for side in 0 1; do
+		side_namespace[side]=rnic-$RUN_ID-$side
+		ip netns add "${side_namespace[$side]}" || skip_test "no network namespaces here"
+		ip link set wire$side netns "${side_namespace[$side]}" name veth$side
+		on $side ip link set lo up
+		on $side ip link set veth$side mtu "$mtu" txqueuelen 10000
+		address_side $side 24 64
+	done
+	server_address=10.77.0.1
+}
+
 # daemon_start SIDE OPTION...: starts rnicd on the side's socket and waits until rnicd answers.
 daemon_start() {
 	local side=$1

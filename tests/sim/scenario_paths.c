@@ -126,12 +126,58 @@ static void a_deep_queue_stays_shallow(void **state)
 	assert_true(outcome.queue_bytes < 4 << 20);
 }
 
+/*
+ * A timeout that fits the path is not too short for the queues that we make there: how long an
+ * answer takes is measured while they grow. The first window, 1 MiB, leaves before anything was
+ * measured; here the timeout leaves time for it. Several QPs with much posted.
+ */
+static uint64_t count_timeouts(const struct path *path, uint8_t timeout)
+{
+	struct sim *sim = sim_create(.seed = 1, .delay_ns = path->round_trip_ns / 2);
+	struct sim_qp *qps[4];
+	uint64_t timeouts;
+
+	sim->net.nics[0].ingress_bits_per_second = path->bits_per_second;
+	sim->net.nics[0].ingress_queue_bytes = path->queue_bytes;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(qps); i++)
+		qps[i] = sim_connect(sim, 1, 0, .path_mtu = 5, .depth = DEPTH, .timeout = timeout,
+				     .rd_atomic = 128);
+	for (uint64_t at_ns = 0; at_ns < path->duration_ns; at_ns += SIM_MS) {
+		for (uint32_t i = 0; i < RNIC_COUNT_OF(qps); i++)
+			keep_busy(qps[i], path->opcode, MESSAGE_BYTES);
+		sim_run_for(sim, SIM_MS);
+	}
+	timeouts = sim_counter(sim, 1, COUNTER_ACK_TIMEOUTS);
+	print_message("%3llu ms, timeout %u: %llu timeouts, window %u\n",
+		      (unsigned long long)(path->round_trip_ns / SIM_MS), timeout,
+		      (unsigned long long)timeouts, peer_window_bytes(qps[0]->qp->peer_window));
+	sim_run(sim, 10 * SIM_S);
+	assert_sim_is_right(sim);
+	return timeouts;
+}
+
+static void our_queues_make_no_timeouts(void **state)
+{
+	static const struct {
+		struct path path;
+		uint8_t timeout; /* 14: 67 ms, 12: 17 ms */
+	} rows[] = {
+		{{60 * SIM_MS, 1 * GBIT, 64 << 20, RNIC_WR_RDMA_WRITE, 2 * SIM_S}, 14},
+		{{15 * SIM_MS, 10 * GBIT, 64 << 20, RNIC_WR_RDMA_WRITE, 300 * SIM_MS}, 12},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++)
+		assert_int_equal(count_timeouts(&rows[i].path, rows[i].timeout), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_paths_are_filled),
 		cmocka_unit_test(a_shallow_queue_is_not_flooded),
 		cmocka_unit_test(a_deep_queue_stays_shallow),
+		cmocka_unit_test(our_queues_make_no_timeouts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

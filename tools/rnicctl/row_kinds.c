@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/row_kinds.h"
 
+#include "proto/base/path_limit.h"
 #include "proto/ctl/ctl_cm.h"
 #include "proto/ctl/ctl_message.h"
 #include "proto/wire/peer_kind.h"
@@ -182,6 +183,36 @@ static const struct column qp_columns[] = {
 	{"completions", NULL, COLUMN_U64, MEMBER(rnic_show_qp, completions), NULL},
 	{"waiting_for", "waiting for", COLUMN_SENTENCE, MEMBER(rnic_show_qp, waiting_for), NULL},
 	{"last_error", "last error", COLUMN_SENTENCE, MEMBER(rnic_show_qp, last_error), NULL},
+	{"timeout", "timeout", COLUMN_SENTENCE, MEMBER(rnic_show_qp, timeout), NULL},
+};
+
+static const char *path_limit_name(uint32_t value)
+{
+	static const char *const names[RNIC_PATH_LIMIT_COUNT] = {
+		[RNIC_PATH_LIMIT_NOTHING] = "-",
+		[RNIC_PATH_LIMIT_PROGRAM] = "program",
+		[RNIC_PATH_LIMIT_WINDOW] = "window",
+		[RNIC_PATH_LIMIT_PACE] = "pace",
+		[RNIC_PATH_LIMIT_PEER] = "peer",
+		[RNIC_PATH_LIMIT_LOSS] = "loss",
+		[RNIC_PATH_LIMIT_CONGESTION] = "congestion",
+		[RNIC_PATH_LIMIT_HOST] = "host",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
+static const struct column path_columns[] = {
+	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_path, client_id), NULL},
+	{"peer_gid", "PEER", COLUMN_GID, MEMBER(rnic_show_path, peer_gid), NULL},
+	{"qps", "QPS", COLUMN_U32, MEMBER(rnic_show_path, qp_count), NULL},
+	{"least_round_trip_us", "LEAST US", COLUMN_U64, MEMBER(rnic_show_path, least_round_trip_us),
+	 NULL},
+	{"smoothed_round_trip_us", "SMOOTHED US", COLUMN_U64,
+	 MEMBER(rnic_show_path, smoothed_round_trip_us), NULL},
+	{"rate_mbit_per_s", "MBIT/S", COLUMN_U64, MEMBER(rnic_show_path, rate_mbit_per_s), NULL},
+	{"window_bytes", "WINDOW", COLUMN_U64, MEMBER(rnic_show_path, window_bytes), NULL},
+	{"in_flight_bytes", "IN FLIGHT", COLUMN_U64, MEMBER(rnic_show_path, in_flight_bytes), NULL},
+	{"limit", "LIMIT", COLUMN_NAMED_U32, MEMBER(rnic_show_path, limit), path_limit_name},
 };
 
 static const struct column mr_columns[] = {
@@ -275,6 +306,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_DEVICE, "device", rnic_show_device, ROW_LAYOUT_RECORD, device_columns),
 	KIND(RNIC_SHOW_CLIENTS, "clients", rnic_show_client, ROW_LAYOUT_TABLE, client_columns),
 	KIND(RNIC_SHOW_QPS, "qps", rnic_show_qp, ROW_LAYOUT_TABLE, qp_columns),
+	KIND(RNIC_SHOW_PATHS, "paths", rnic_show_path, ROW_LAYOUT_TABLE, path_columns),
 	KIND(RNIC_SHOW_MRS, "mrs", rnic_show_mr, ROW_LAYOUT_TABLE, mr_columns),
 	KIND(RNIC_SHOW_MWS, "mws", rnic_show_mw, ROW_LAYOUT_TABLE, mw_columns),
 	KIND(RNIC_SHOW_CQS, "cqs", rnic_show_cq, ROW_LAYOUT_TABLE, cq_columns),

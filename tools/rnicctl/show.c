@@ -122,8 +122,8 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 		error = show_losses(link);
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
-			 "\"%s\" is not one of device, clients, qps, mrs, mws, cqs, pds, srqs, cm, "
-			 "troubles, counters, all",
+			 "\"%s\" is not one of device, clients, qps, paths, mrs, mws, cqs, pds, "
+			 "srqs, cm, troubles, counters, all",
 			 options->what);
 		error = -EINVAL;
 	}
@@ -140,7 +140,8 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = show_parse,
-		.args_doc = "[device|clients|qps|mrs|mws|cqs|pds|srqs|cm|troubles|counters|all]",
+		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|troubles|counters|"
+			    "all]",
 		.doc = "Show the state of a running rnicd; without an argument everything, but of "
 		       "the counters only those of losses.",
 	};

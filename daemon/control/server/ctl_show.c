@@ -390,6 +390,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_CM] = sizeof(struct rnic_show_cm),
 	[RNIC_SHOW_TROUBLES] = sizeof(struct rnic_show_trouble),
 	[RNIC_SHOW_PDS] = sizeof(struct rnic_show_pd),
+	[RNIC_SHOW_PATHS] = sizeof(struct rnic_show_path),
 };
 
 /* Shows rows that the control plane has. */
@@ -414,7 +415,7 @@ static bool show_is_of_devices(uint32_t kind)
 {
 	return kind == RNIC_SHOW_CLIENTS || kind == RNIC_SHOW_QPS || kind == RNIC_SHOW_MRS ||
 	       kind == RNIC_SHOW_CQS || kind == RNIC_SHOW_MWS || kind == RNIC_SHOW_SRQS ||
-	       kind == RNIC_SHOW_PDS;
+	       kind == RNIC_SHOW_PDS || kind == RNIC_SHOW_PATHS;
 }
 
 int ctl_show(struct ctl_call *call)

@@ -113,6 +113,7 @@ static int link_client_send_rows(struct link_client *link, const struct rnic_pro
 		[RNIC_SHOW_MWS] = sizeof(struct rnic_show_mw),
 		[RNIC_SHOW_SRQS] = sizeof(struct rnic_show_srq),
 		[RNIC_SHOW_PDS] = sizeof(struct rnic_show_pd),
+		[RNIC_SHOW_PATHS] = sizeof(struct rnic_show_path),
 	};
 	_Alignas(8) uint8_t bytes[LINK_ROWS_BYTES];
 	struct rnic_process_rows_reply reply = {

@@ -57,16 +57,21 @@ static uint32_t timeout_doublings(const struct qp *qp)
 	return timeouts < DOUBLINGS_MAX ? timeouts : DOUBLINGS_MAX;
 }
 
+uint64_t retry_timer_base_ns(const struct qp *qp)
+{
+	const uint64_t ns = rnic_ack_timeout_ns(qp->attributes.timeout);
+
+	return ns < LEAST_TIMEOUT_NS ? LEAST_TIMEOUT_NS : ns;
+}
+
 static uint64_t timeout_ns(const struct qp *qp)
 {
 	const struct round_trip *round_trip = &qp->round_trip;
-	uint64_t base_ns = rnic_ack_timeout_ns(qp->attributes.timeout);
+	const uint64_t base_ns = retry_timer_base_ns(qp);
 	uint64_t most_ns, ns;
 
 	if (base_ns == UINT64_MAX)
 		return UINT64_MAX;
-	if (base_ns < LEAST_TIMEOUT_NS)
-		base_ns = LEAST_TIMEOUT_NS;
 	most_ns = base_ns << DOUBLINGS_MAX;
 	ns = base_ns << timeout_doublings(qp);
 	/* A round trip that takes most of the timeout leaves no time for queues. */

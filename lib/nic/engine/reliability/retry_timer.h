@@ -98,6 +98,9 @@ void retry_timer_wait_for_window(struct engine *engine, struct qp *qp);
 /* `qp` waits for the window no more. */
 void retry_timer_cancel_window_wait(struct engine *engine, struct qp *qp);
 
+/* The ACK timeout before it grows: what the program chose, or the least. UINT64_MAX: none. */
+uint64_t retry_timer_base_ns(const struct qp *qp);
+
 /* When the ACK timeout ends that runs or would run; UINT64_MAX: never. */
 uint64_t retry_timer_timeout_at_ns(const struct qp *qp);
 

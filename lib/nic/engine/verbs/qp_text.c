@@ -3,6 +3,7 @@
 
 #include "lib/nic/engine/engine_addresses.h"
 #include "lib/nic/engine/peer_port.h"
+#include "lib/nic/engine/reliability/path_report.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "proto/base/causes.h"
 #include "proto/base/time_units.h"
@@ -133,6 +134,25 @@ static bool is_own_address(const struct qp *qp)
 	return rnic_gid_equal(&qp->engine->gids[engine_gid_index(qp->engine, dest)], dest);
 }
 
+static void write_cause(const struct qp *qp, char *text, uint32_t text_bytes)
+{
+	snprintf(text, text_bytes, "%s",
+		 rnic_cause_of(verdict_row(qp->last_error)->cause)->sentence);
+}
+
+/* After all retries a timeout that is too short for the path is the likely cause. */
+static void write_retry_exceeded(const struct qp *qp, char *text, uint32_t text_bytes)
+{
+	char timeout[128];
+
+	path_timeout_text(qp, timeout, sizeof(timeout));
+	if (timeout[0] == '\0')
+		write_cause(qp, text, text_bytes);
+	else
+		snprintf(text, text_bytes, "The peer is gone, or did not answer in time: %s.",
+			 timeout);
+}
+
 void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 {
 	bool is_rkey = qp->last_error == VERDICT_BAD_RKEY;
@@ -147,11 +167,12 @@ void qp_last_error_text(const struct qp *qp, char *text, uint32_t text_bytes)
 		snprintf(text, text_bytes,
 			 "The peer did not answer: it is gone or in error; or its GID, which is "
 			 "this device's own (ah_attr.grh.dgid), must be that of another host.");
+	else if (qp->last_error == VERDICT_RETRY_EXCEEDED)
+		write_retry_exceeded(qp, text, text_bytes);
 	else if ((is_rkey || is_lkey) && qp->refusal.fault != 0)
 		mr_refusal_text(&qp->refusal, is_rkey ? "rkey" : "lkey", text, text_bytes);
 	else
-		snprintf(text, text_bytes, "%s",
-			 rnic_cause_of(verdict_row(qp->last_error)->cause)->sentence);
+		write_cause(qp, text, text_bytes);
 }
 
 const char *qp_waiting_for(const struct qp *qp, uint64_t now_ns, char *text, uint32_t text_bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/row_kinds.h"
 
+#include "proto/base/path_limit.h"
 #include "proto/ctl/ctl_message.h"
 #include "tests/unit/unit_test.h"
 
@@ -28,7 +29,7 @@ static void expect_text(uint32_t kind, const void *rows, size_t count, const cha
 static void test_every_kind_is_described(void **state)
 {
 	(void)state;
-	for (uint32_t kind = RNIC_SHOW_DEVICE; kind <= RNIC_SHOW_TROUBLES; kind++)
+	for (uint32_t kind = RNIC_SHOW_DEVICE; kind <= RNIC_SHOW_PATHS; kind++)
 		assert_int_equal(row_kind_of(kind)->kind, kind);
 }
 
@@ -76,6 +77,27 @@ static void test_sentences_below_their_row(void **state)
 	assert_non_null(strstr(text, "\n      waiting for: the peer's receive\n"));
 	assert_null(strstr(text, "last error"));
 	free(text);
+}
+
+static void test_paths(void **state)
+{
+	const struct rnic_show_path row = {
+		.client_id = 3,
+		.qp_count = 2,
+		.peer_gid.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1},
+		.limit = RNIC_PATH_LIMIT_PACE,
+		.least_round_trip_us = 40100,
+		.smoothed_round_trip_us = 45000,
+		.rate_mbit_per_s = 2000,
+		.window_bytes = 16000000,
+		.in_flight_bytes = 9000000,
+	};
+
+	(void)state;
+	expect_text(RNIC_SHOW_PATHS, &row, 1,
+		    "paths\n"
+		    "  CLIENT PEER     QPS LEAST US SMOOTHED US MBIT/S   WINDOW IN FLIGHT LIMIT\n"
+		    "       3 10.0.0.1   2    40100       45000   2000 16000000   9000000 pace \n");
 }
 
 static void test_a_program_name_is_no_escape_sequence(void **state)
@@ -175,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_columns_line_up),
 		cmocka_unit_test(test_sentences_below_their_row),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_a_program_name_is_no_escape_sequence),
 		cmocka_unit_test(test_json_has_what_the_text_leaves_out),
 		cmocka_unit_test(test_access_by_name),
