@@ -18,6 +18,7 @@
 #include "daemon/device/sigbus_guard.h"
 #include "daemon/shared/base/log.h"
 #include "lib/nic/engine/datagrams/mcast.h"
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/requester/peer_probe.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
@@ -29,6 +30,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+/* Packets behind gaps take one part in so many of the memory that clients share. */
+#define KEPT_MEMORY_PARTS 16
 
 #define DEVICE_EVENTS 64
 
@@ -88,6 +92,16 @@ const struct engine_sink device_sink = {
 	.trouble = qp_trouble_note,
 };
 
+/* Where there is little memory for clients, there is little for packets behind gaps. */
+static uint32_t kept_packets_for(uint64_t memory_bytes)
+{
+	const uint64_t packets = memory_bytes / KEPT_MEMORY_PARTS / sizeof(struct kept_packet);
+
+	if (packets < LIMIT_KEPT_PACKETS_LEAST)
+		return LIMIT_KEPT_PACKETS_LEAST;
+	return packets < LIMIT_KEPT_PACKETS ? (uint32_t)packets : LIMIT_KEPT_PACKETS;
+}
+
 static int device_open_engine(struct device *device, const struct device_config *config,
 			      char *reason)
 {
@@ -99,6 +113,7 @@ static int device_open_engine(struct device *device, const struct device_config 
 		.max_qps = LIMIT_QPS,
 		.max_mrs = LIMIT_MRS + LIMIT_MWS,
 		.port_mtu_bytes = config->path_mtu_bytes,
+		.kept_packets = kept_packets_for(config->memory_bytes),
 		.line_rate = (uint64_t)config->speed_mbps * 1000000 / 8,
 		.has_ecn = config->has_ecn,
 		.peer_ports = config->peer_ports,

@@ -42,6 +42,7 @@ enum script_setting {
 	SETTING_QP,   /* enum script_qp */
 	SETTING_SRQ_LIMIT,
 	SETTING_QKEY, /* of our QP, if it is of UD */
+	SETTING_KEEP, /* packets behind gaps that the engine keeps */
 	SETTING_COUNT,
 };
 

@@ -425,6 +425,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 		.max_qps = 1,
 		.max_mrs = SCRIPT_REGIONS_MAX,
 		.has_ecn = script->settings[SETTING_ECN] != 0,
+		.kept_packets = (uint32_t)script->settings[SETTING_KEEP],
 	};
 	struct rnic_gid gid = rnic_gid_from_ipv4(engine_address);
 

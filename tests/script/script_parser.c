@@ -54,6 +54,7 @@ static const struct setting {
 	[SETTING_SRQ_LIMIT] = {"srq_limit", SCRIPT_POSTS_MAX, 0},
 	[SETTING_QKEY] = {"qkey", UINT32_MAX, 0x1234},
 	[SETTING_RECV_CQ] = {"recv_cq", 1000, 1000},
+	[SETTING_KEEP] = {"keep", 1000, 64},
 };
 
 /* Any of the rights, or `none`. */

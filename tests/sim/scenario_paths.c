@@ -18,6 +18,14 @@ struct path {
 	uint64_t duration_ns;
 };
 
+/* What goes wrong beside the queue. */
+struct trouble {
+	uint32_t loss_ppm;    /* of requests */
+	uint32_t drops_hosts; /* as in struct sim_config */
+};
+
+static const struct trouble no_trouble;
+
 struct outcome {
 	uint32_t percent; /* of what the link carries, in the second half */
 	uint64_t lost;	  /* in the second half */
@@ -27,15 +35,18 @@ struct outcome {
 };
 
 /* Host 0 receives, over its slow ingress, what host 1 sends, or what host 0 reads of host 1. */
-static struct outcome run_path(const struct path *path)
+static struct outcome run_path(const struct path *path, const struct trouble *trouble)
 {
 	const bool is_read = path->opcode == RNIC_WR_RDMA_READ;
-	struct sim *sim = sim_create(.seed = 1, .delay_ns = path->round_trip_ns / 2);
+	struct sim *sim =
+		sim_create(.seed = 1, .delay_ns = path->round_trip_ns / 2,
+			   .kept_packets = LIMIT_KEPT_PACKETS, .drops_hosts = trouble->drops_hosts);
 	struct sim_nic *nic = &sim->net.nics[0];
 	struct outcome outcome = {0};
 	struct sim_qp *qp;
 	uint64_t half_bytes = 0, bytes;
 
+	sim_link(sim, 1, 0)->loss_ppm = trouble->loss_ppm;
 	nic->ingress_bits_per_second = path->bits_per_second;
 	nic->ingress_queue_bytes = path->queue_bytes;
 	qp = sim_connect(sim, is_read ? 0 : 1, is_read ? 1 : 0, .path_mtu = 5, .depth = DEPTH,
@@ -77,6 +88,25 @@ static void print_outcome(const struct path *path, const struct outcome *outcome
 		      (unsigned long long)outcome->retransmitted);
 }
 
+static struct outcome show_path(const struct path *path, const struct trouble *trouble)
+{
+	const struct outcome outcome = run_path(path, trouble);
+
+	print_outcome(path, &outcome);
+	return outcome;
+}
+
+/* A thousandth is lost, and no queue is full. */
+static void losses_leave_a_share(void **state)
+{
+	const struct path path = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
+
+	(void)state;
+	show_path(&path, &(struct trouble){.loss_ppm = 1000, .drops_hosts = 1});
+	/* One hole a round trip: 4096 B / (0.001 * 10 ms), and most of that. */
+	assert_true(show_path(&path, &(struct trouble){.loss_ppm = 1000}).percent >= 26);
+}
+
 /* Paths whose queue takes a burst are filled, and nothing is lost there. */
 static void long_paths_are_filled(void **state)
 {
@@ -94,9 +124,8 @@ static void long_paths_are_filled(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
-		const struct outcome outcome = run_path(&rows[i].path);
+		const struct outcome outcome = show_path(&rows[i].path, &no_trouble);
 
-		print_outcome(&rows[i].path, &outcome);
 		assert_true(outcome.percent >= rows[i].percent);
 		assert_int_equal(outcome.lost, 0);
 	}
@@ -106,10 +135,9 @@ static void long_paths_are_filled(void **state)
 static void a_shallow_queue_is_not_flooded(void **state)
 {
 	const struct path path = {10 * SIM_MS, 1 * GBIT, 312500, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
-	const struct outcome outcome = run_path(&path);
+	const struct outcome outcome = show_path(&path, &no_trouble);
 
 	(void)state;
-	print_outcome(&path, &outcome);
 	assert_true(outcome.percent >= 80);
 	assert_true(outcome.lost < 1000);
 }
@@ -118,10 +146,9 @@ static void a_shallow_queue_is_not_flooded(void **state)
 static void a_deep_queue_stays_shallow(void **state)
 {
 	const struct path path = {20 * SIM_MS, 400000000, 64 << 20, RNIC_WR_RDMA_WRITE, 60 * SIM_S};
-	const struct outcome outcome = run_path(&path);
+	const struct outcome outcome = show_path(&path, &no_trouble);
 
 	(void)state;
-	print_outcome(&path, &outcome);
 	assert_true(outcome.percent >= 90);
 	assert_true(outcome.queue_bytes < 4 << 20);
 }
@@ -175,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_paths_are_filled),
+		cmocka_unit_test(losses_leave_a_share),
 		cmocka_unit_test(a_shallow_queue_is_not_flooded),
 		cmocka_unit_test(a_deep_queue_stays_shallow),
 		cmocka_unit_test(our_queues_make_no_timeouts),

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define DEFAULT_DELAY_NS      (10 * SIM_US)
+#define DEFAULT_KEPT_PACKETS  512
 #define DEFAULT_ARENA_BYTES   (UINT64_C(4) << 20)
 #define DEFAULT_PATTERN_BYTES (UINT64_C(2) << 30)
 #define TURNS_AT_ONCE_MAX     100000
@@ -21,6 +22,13 @@ static void *must(void *memory)
 	if (memory == NULL)
 		abort();
 	return memory;
+}
+
+static uint32_t kept_packets(const struct sim_config *config, uint32_t host)
+{
+	if (config->drops_hosts & 1u << host)
+		return 0;
+	return config->kept_packets != 0 ? config->kept_packets : DEFAULT_KEPT_PACKETS;
 }
 
 struct sim *sim_create_with(const struct sim_config *config)
@@ -47,6 +55,7 @@ struct sim *sim_create_with(const struct sim_config *config)
 			.has_no_credits = config->has_no_credits,
 			.has_ecn = config->has_ecn,
 			.line_rate = config->line_rate,
+			.kept_packets = kept_packets(config, i),
 		};
 
 		if (sim_host_init(&sim->hosts[i], &sim->net, &sim->oracle, &host) != 0)

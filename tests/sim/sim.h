@@ -37,6 +37,8 @@ struct sim_config {
 	bool has_ecn;		/* hosts react to marks */
 	uint64_t line_rate;	/* of congestion control; 0: the default */
 	bool has_no_credits;	/* hosts send no end-to-end credits */
+	uint32_t kept_packets;	/* behind gaps, of each host; 0: 512 */
+	uint32_t drops_hosts;	/* bits of those that keep nothing */
 	bool is_direct;		/* client memory is mapped: payload is put in place at once */
 	FILE *trace;
 };

@@ -217,6 +217,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 		.max_qps = config->max_qps,
 		.max_mrs = SIM_KEY_COUNT + config->max_qps, /* a window each */
 		.line_rate = config->line_rate,
+		.kept_packets = config->kept_packets,
 		.has_ecn = config->has_ecn,
 	};
 	error = start_engine(host);

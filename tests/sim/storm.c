@@ -202,6 +202,8 @@ static struct storm storm_begin(uint64_t seed, FILE *trace)
 			       .batch = 1 + storm_below(&storm.prng, SIM_BATCH),
 			       .has_no_credits = storm_one_in(&storm.prng, 3),
 			       .has_ecn = storm_one_in(&storm.prng, 3),
+			       .kept_packets = 4u << storm_below(&storm.prng, 9),
+			       .drops_hosts = storm_below(&storm.prng, 8),
 			       .is_direct = storm_one_in(&storm.prng, 2), .trace = trace);
 	storm.may_restart = storm_one_in(&storm.prng, 8);
 	storm.bytes_max = sizes[storm_below(&storm.prng, RNIC_COUNT_OF(sizes))];

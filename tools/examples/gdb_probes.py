@@ -14,6 +14,7 @@ FORMATS = {
     "packet_sent": "QP {0} opcode 0x{1:02x} PSN {2}, {3} bytes",
     "packet_received": "QP {0} opcode 0x{1:02x} PSN {2}, {3} bytes",
     "cqe_delivered": "QP {0} status {1}, {3} bytes",
+    "repair": "QP {0} from PSN {1} to {2}",
     "send_again": "QP {0} from PSN {1}, retries left: {2}",
     "ack_timeout": "QP {0}, retries left: {1}",
     "rnr_wait": "QP {0} waits {1} ns",

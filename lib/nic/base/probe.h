@@ -10,6 +10,7 @@
  *   packet_received  a sound packet reaches the engine     destination QPN, opcode, PSN, bytes
  *   packet_sent      the engine has made a packet          own QPN, opcode, PSN, payload bytes
  *   ack_timeout      no acknowledgement came in time       own QPN, retries left
+ *   repair           the requester repairs a gap            own QPN, first PSN, end
  *   send_again       the requester goes back to the        own QPN, oldest PSN, retries left
  *                    oldest unacknowledged packet
  *   rnr_wait         the peer has no receive WQE           own QPN, nanoseconds to wait

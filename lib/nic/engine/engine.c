@@ -17,6 +17,7 @@
 #include "lib/nic/engine/requester/peer_probe.h"
 #include "lib/nic/engine/requester/requester.h"
 #include "lib/nic/engine/requester/retry.h"
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/responder.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/verbs/qp.h"
@@ -72,6 +73,10 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	*engine = (struct engine){.config = *config};
 	if (send_rooms_init(&engine->send_rooms) != 0)
 		return -ENOMEM;
+	if (kept_pool_init(&engine->kept, config->kept_packets) != 0) {
+		send_rooms_fini(&engine->send_rooms);
+		return -ENOMEM;
+	}
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	engine->pkeys[0] = PKEY_DEFAULT;
@@ -102,6 +107,7 @@ void engine_fini(struct engine *engine)
 	assert(memory_batch_is_empty(&engine->writes));
 	assert(engine->placement.delivered == engine->placement.queued);
 	send_rooms_fini(&engine->send_rooms);
+	kept_pool_fini(&engine->kept);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
 	key_table_fini(&engine->srqs);
@@ -375,9 +381,24 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 	uint64_t wait_ns = delayed_acknowledgement_next_ns(engine);
 	uint64_t timer_ns = retry_ns < pace_ns ? retry_ns : pace_ns;
 
+	if (!list_is_empty(&engine->kept.draining))
+		return engine->now_ns;
 	if (window_ns < timer_ns)
 		timer_ns = window_ns;
 	return timer_ns < wait_ns ? timer_ns : wait_ns;
+}
+
+/* The next QP whose gap has closed takes a slice of what it keeps. */
+static void drain_kept(struct engine *engine)
+{
+	struct kept *kept;
+
+	if (list_is_empty(&engine->kept.draining))
+		return;
+	kept = list_first_entry(&engine->kept.draining, struct kept, drain_node);
+	list_remove(&kept->drain_node);
+	if (!qp_is_closed(RNIC_CONTAINER_OF(kept, struct qp, kept)))
+		responder_drain(RNIC_CONTAINER_OF(kept, struct qp, kept));
 }
 
 void engine_tick(struct engine *engine, uint64_t now_ns)
@@ -398,6 +419,7 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	while ((timer = timer_heap_pop_expired(&engine->window_timers, now_ns)) != NULL)
 		peer_window_expired(RNIC_CONTAINER_OF(timer, struct peer_window, timer));
 	delayed_acknowledgement_expire(engine);
+	drain_kept(engine);
 }
 
 bool engine_end_waits(struct engine *engine, bool none_came)

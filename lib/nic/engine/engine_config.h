@@ -62,6 +62,7 @@ struct engine_config {
 	uint32_t max_qps;
 	uint32_t max_mrs;	 /* regions and windows together */
 	uint32_t port_mtu_bytes; /* the longest payload of a datagram; 0: 4096 */
+	uint32_t kept_packets;	 /* behind gaps, at most, over all QPs (kept.h); 0: none */
 	uint64_t line_rate;	 /* bytes a second; 0: LIMIT_CC_LINE_RATE */
 	bool has_ecn;		 /* congestion.h */
 	enum rnic_peer_ports peer_ports;

@@ -63,6 +63,19 @@ enum {
 	/* Unacknowledged packets of a requester: PSNs of half the space must never be under way. */
 	LIMIT_QP_WINDOW_PACKETS = 1 << 20,
 
+	/*
+	 * Packets behind gaps that a device keeps, by its memory; how many times as many as are
+	 * free one QP may have; runs of them that a QP may have; packets that it takes at a time
+	 * when the gap closes, more than come in a turn; and for how long a gap keeps what others
+	 * want.
+	 */
+	LIMIT_KEPT_PACKETS_LEAST = 2048,
+	LIMIT_KEPT_PACKETS = 16384,
+	LIMIT_KEPT_SHARE = 4,
+	LIMIT_KEPT_RUNS = 256,
+	LIMIT_KEPT_SLICE = 512,
+	LIMIT_KEPT_NS = 1000000000,
+
 	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
 	LIMIT_CREDIT_PROBE_NS = 1000000,
 	/* So many messages in a row without a credit, and "no credits" of the peer says nothing. */

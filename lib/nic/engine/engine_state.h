@@ -18,6 +18,7 @@
 #include "lib/nic/engine/objects/placement_state.h"
 #include "lib/nic/engine/objects/send_rooms.h"
 #include "lib/nic/engine/reliability/pace.h"
+#include "lib/nic/engine/objects/kept_state.h"
 #include "lib/nic/mem/memory_batch.h"
 
 struct engine {
@@ -40,6 +41,7 @@ struct engine {
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct placement placement; /* and what waits for it */
 	struct send_rooms send_rooms;
+	struct kept_pool kept;
 	struct rnic_gid gids[RNIC_GIDS_MAX]; /* our own addresses, by GID index; zero is empty */
 	uint16_t pkeys[LIMIT_PKEYS];	     /* by P_Key index; 0 is empty */
 	uint8_t hop_limit_ipv4;		     /* of packets to one host; 0: the path's */

@@ -14,6 +14,7 @@
 #include "lib/nic/engine/objects/send_queue.h"
 #include "lib/nic/engine/reliability/reliability_state.h"
 #include "lib/nic/engine/requester/requester_state.h"
+#include "lib/nic/engine/objects/kept_state.h"
 #include "lib/nic/engine/responder/responder_state.h"
 #include "lib/nic/engine/verdict.h"
 #include "proto/base/verbs_types.h"
@@ -73,6 +74,7 @@ struct qp {
 	struct srq *srq; /* where its receives come from; NULL: from recv_queue */
 	struct recv_queue recv_queue;
 	struct responder responder;
+	struct kept kept;
 
 	struct placement_failures failures;
 	enum verdict last_error;   /* why the QP went to ERR, or its last complaint */

@@ -8,6 +8,7 @@
 #include "lib/nic/engine/progress/send_position.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/objects/kept.h"
 
 #include <assert.h>
 
@@ -39,6 +40,7 @@ static void qp_error_stop_responder(struct qp *qp)
 
 	responder->open_operation = RNIC_OPERATION_NONE;
 	responder->has_nak_pending = false;
+	kept_forget(qp);
 	if (responder->has_failed)
 		return;
 	responder_resources_clear(&responder->resources);

@@ -40,6 +40,8 @@ void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packet
 	requester->has_gone_back = false;
 	credits_acknowledged(qp, wqe, end, sent);
 	if (end > sent) {
+		if (requester->repair.follows_nak)
+			requester->repair.peer = REPAIR_PEER_KEEPS;
 		requester->psn = requester->unacknowledged;
 		requester->packets_since_ack_request = 0;
 		requester->has_unasked_end = false;
@@ -67,6 +69,7 @@ void send_position_rewind(struct engine *engine, struct qp *qp)
 	requester->packets_since_ack_request = 0;
 	requester->has_unasked_end = false;
 	requester->has_gone_back = false;
+	send_position_end_repair(qp);
 	credits_rewound(qp);
 	ready_list_add(qp);
 }

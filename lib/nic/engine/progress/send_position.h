@@ -21,6 +21,16 @@ void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packet
  * again. Stops the timer. */
 void send_position_rewind(struct engine *engine, struct qp *qp);
 
+/* Nothing is sent again beside the send position any more. */
+static inline void send_position_end_repair(struct qp *qp)
+{
+	struct repair *repair = &qp->requester.repair;
+
+	repair->next = repair->end;
+	repair->is_under_way = false;
+	repair->follows_nak = false;
+}
+
 /* Its unacknowledged packets count no more towards the path's window. */
 void send_position_release_share(struct qp *qp);
 

@@ -18,6 +18,9 @@
 #define CAUTION_MOST  64
 #define BOLD_ROUNDS   4
 
+/* A repair takes one round trip, and what was kept shows in the next. */
+#define RECOVERY_ROUND_TRIPS 3
+
 /* A loss takes one part of the rate, which later samples give back where the path has it. */
 #define LOSS_PARTS 32
 
@@ -122,16 +125,27 @@ static void take_rate(struct path_model *model, uint64_t rate)
 			model->rate = model->rates[i];
 }
 
+static uint64_t believable_rate(const struct path_model *model,
+				const struct path_departure *departure, uint64_t rate)
+{
+	const uint64_t most = model->is_started ? model->rate : 2 * model->full_rate;
+
+	return departure->sent_ns < model->recovers_until_ns && most > 0 && rate > most ? most
+											: rate;
+}
+
 void path_model_arrive(struct path_model *model, const struct path_departure *departure,
 		       uint64_t now_ns)
 {
 	const bool was_limited = model->limited_ns >= departure->sent_ns;
 
-	take_round_trip(model, departure, now_ns);
+	if (!departure->waits_for_repair)
+		take_round_trip(model, departure, now_ns);
 	if (was_limited && !path_model_is_draining(model) &&
 	    departure->delivered_bytes >= model->round_end_bytes)
 		end_round(model);
-	take_rate(model, measured_rate(model, departure, now_ns));
+	take_rate(model,
+		  believable_rate(model, departure, measured_rate(model, departure, now_ns)));
 }
 
 void path_model_deliver(struct path_model *model, uint64_t bytes, uint64_t now_ns)
@@ -167,6 +181,18 @@ void path_model_lose(struct path_model *model)
 	for (uint32_t i = 0; i < PATH_MODEL_ROUNDS; i++)
 		model->rates[i] -= model->rates[i] / LOSS_PARTS;
 	model->rate -= model->rate / LOSS_PARTS;
+}
+
+void path_model_recover(struct path_model *model, uint64_t now_ns)
+{
+	model->recovers_until_ns = now_ns + RECOVERY_ROUND_TRIPS * model->smoothed_ns;
+}
+
+uint64_t path_model_kept_bytes(const struct path_model *model, uint64_t now_ns)
+{
+	if (now_ns >= model->recovers_until_ns || model->cautious_rounds > 0)
+		return 0;
+	return path_model_held_bytes(model);
 }
 
 bool path_model_is_long(const struct path_model *model)

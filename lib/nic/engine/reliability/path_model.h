@@ -17,6 +17,11 @@
  * allowed, and then a quarter more again. A loss that comes while more is allowed doubles the
  * rounds; some rounds of more without a loss end the doubling.
  *
+ * Recovery: packets that the peer keeps behind a gap are acknowledged together when the gap closes,
+ * which looks like a rate that the path does not have. In start-up a rate found then may be twice
+ * that of the last round, later it may be no greater than what was found before. Beyond what is
+ * allowed else, as much as the path holds may be under way, for what the peer keeps is not.
+ *
  * Pure: the caller tells the time and what happens.
  */
 #ifndef LIB_NIC_ENGINE_RELIABILITY_PATH_MODEL_H
@@ -33,6 +38,7 @@ struct path_departure {
 	uint64_t sent_ns;
 	uint64_t delivered_bytes;
 	uint64_t delivered_ns;
+	bool waits_for_repair; /* the answer waits for that of a packet that was sent again */
 };
 
 /* All zero: nothing was measured yet. Rates are in bytes a second. */
@@ -49,6 +55,7 @@ struct path_model {
 	uint64_t smoothed_ns;
 	uint64_t drain_ns;	/* the least of the drain's round trips */
 	uint64_t drained_at_ns; /* departures from then on find no queue */
+	uint64_t recovers_until_ns;
 	uint32_t round;
 	uint8_t full_rounds;	 /* in a row that did not beat full_rate */
 	uint8_t caution;	 /* rounds of caution after the next loss; 0: as few as possible */
@@ -76,6 +83,12 @@ void path_model_limit(struct path_model *model, uint64_t now_ns);
 
 /* A loss was noticed. */
 void path_model_lose(struct path_model *model);
+
+/* A packet behind which the peer keeps others is sent again. */
+void path_model_recover(struct path_model *model, uint64_t now_ns);
+
+/* What may be under way beyond all else, for the sake of kept packets. */
+uint64_t path_model_kept_bytes(const struct path_model *model, uint64_t now_ns);
 
 /*
  * Whether the path is longer than a local one (LIMIT_PATH_SHORT_NS), so that a window of a fixed

@@ -77,8 +77,10 @@ uint32_t peer_window_bytes(const struct peer_window *window)
 
 static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)
 {
-	return window->in_flight_bytes == 0 ||
-	       (uint64_t)window->in_flight_bytes + bytes <= peer_window_bytes(window);
+	return window->in_flight_bytes == 0 || bytes == 0 ||
+	       (uint64_t)window->in_flight_bytes + bytes <=
+		       peer_window_bytes(window) +
+			       path_model_kept_bytes(&window->model, window->engine->now_ns);
 }
 
 /* --- the pace --------------------------------------------------------------------------------- */
@@ -170,6 +172,21 @@ void peer_window_wait(struct peer_window *window, struct qp *qp, uint32_t bytes)
 	peer_window_pass_turn(window);
 }
 
+bool peer_window_try_repair(struct peer_window *window, struct qp *qp, uint32_t bytes)
+{
+	if (peer_window_is_on_pace(window)) {
+		take_pace(window, bytes);
+		return true;
+	}
+	list_remove(&qp->path_node);
+	list_add(&window->waiting, &qp->path_node);
+	qp->requester.path_wait_bytes = 0; /* no room is needed */
+	if (window->turn == qp)
+		window->turn = NULL;
+	peer_window_pass_turn(window);
+	return false;
+}
+
 void peer_window_leave(struct peer_window *window, struct qp *qp)
 {
 	bool had_turn = window->turn == qp;
@@ -227,6 +244,11 @@ void peer_window_release(struct peer_window *window, uint32_t bytes, bool acknow
 void peer_window_expired(struct peer_window *window)
 {
 	peer_window_pass_turn(window);
+}
+
+void peer_window_recover(struct peer_window *window)
+{
+	path_model_recover(&window->model, window->engine->now_ns);
 }
 
 void peer_window_reduce(struct engine *engine, struct peer_window *window)

@@ -19,6 +19,9 @@
  * that opens at once would overrun the queues. Packets leave in batches of LIMIT_PATH_BATCH_NS.
  * After a pause, at most half of queue_bytes leave at once.
  *
+ * Packets that the peer keeps behind a gap count as under way, and are not: while gaps are
+ * repaired, the window is greater by what the path holds. The pace is not.
+ *
  * QPs that wait are served in order, one at a time. Invariant: while QPs wait, either one has the
  * turn, or the window has no room for the first, or the pace timer is armed.
  */
@@ -71,6 +74,15 @@ bool peer_window_has_room(const struct peer_window *window, const struct qp *qp,
 
 /* Whether the pace lets a packet leave now. */
 bool peer_window_is_on_pace(const struct peer_window *window);
+
+/*
+ * `qp` wants to send `bytes` again that are under way already. False when the pace does not let
+ * them leave: the QP becomes ready when it does, before all that wait for room.
+ */
+bool peer_window_try_repair(struct peer_window *window, struct qp *qp, uint32_t bytes);
+
+/* A packet is sent again behind which the peer may keep others, which count as under way. */
+void peer_window_recover(struct peer_window *window);
 
 /* `qp` sends `bytes`, whether there is room or not. The QP waits no more. */
 void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes);

@@ -193,6 +193,12 @@ void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last)
 	wait_for_acknowledgement(engine, qp);
 }
 
+void retry_timer_repair_sent(struct engine *engine, struct qp *qp)
+{
+	qp->retry.asked_at_ns = engine->now_ns;
+	retry_timer_start_ack(engine, qp);
+}
+
 /*
  * Whether the answer to a tail probe falls short of the last packet: the peer had sent its NAK
  * before, and the packet that it waits for is the oldest now. The answer to a READ just goes on.

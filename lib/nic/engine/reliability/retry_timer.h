@@ -113,6 +113,9 @@ bool retry_timer_try_probe_tail(struct engine *engine, struct qp *qp);
 /* A packet of a tail probe was sent; `is_last`: no more are needed. */
 void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last);
 
+/* The oldest packet was sent again beside the send position. */
+void retry_timer_repair_sent(struct engine *engine, struct qp *qp);
+
 /* Stops the timer; what was sent may be sent again. */
 void retry_timer_stop(struct engine *engine, struct qp *qp);
 

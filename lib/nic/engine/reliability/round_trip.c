@@ -51,10 +51,18 @@ void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end,
 	if (!round_trip_is_covered(round_trip, end))
 		return;
 	round_trip->is_timing = false;
+	if (round_trip->departure.waits_for_repair)
+		return;
 	/* 0 stands for no measure. */
 	if (ns == 0)
 		ns = 1;
 	take_measure(round_trip, (uint32_t)(ns < LONGEST_NS ? ns : LONGEST_NS));
+}
+
+void round_trip_wait_for_repair(struct round_trip *round_trip)
+{
+	round_trip->departure.waits_for_repair = true;
+	round_trip->doublings = 0;
 }
 
 void round_trip_forget(struct round_trip *round_trip)

@@ -30,6 +30,12 @@ void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end,
 /* What was sent may be sent again: nothing is timed any more. */
 void round_trip_forget(struct round_trip *round_trip);
 
+/*
+ * A packet is sent again, and the answers to those behind it wait for it: they say nothing of the
+ * round trip. The peer is there.
+ */
+void round_trip_wait_for_repair(struct round_trip *round_trip);
+
 /* A tail probe is due: nothing is timed any more, and the next one has to wait for twice as long.
  */
 void round_trip_probe(struct round_trip *round_trip);

@@ -11,6 +11,7 @@
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/requester/gather.h"
+#include "lib/nic/engine/requester/repair.h"
 #include "lib/nic/engine/requester/retry.h"
 #include "proto/wire/syndrome.h"
 
@@ -105,6 +106,8 @@ static void receive_positive(struct engine *engine, struct qp *qp, struct rnic_p
 	engine->counters[COUNTER_ACKNOWLEDGES_RECEIVED]++;
 	if (acknowledge_before(engine, qp, rnic_psn_add(psn, 1))) {
 		credits_learn(engine, qp, syndrome);
+		if (qp->requester.repair.is_under_way)
+			repair_acknowledged(engine, qp);
 		return;
 	}
 	if (!completer_is_alive(qp))
@@ -237,6 +240,7 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 		go_back(engine, qp);
 		return false;
 	}
+	repair_answered(qp);
 	if (packet->row->headers & RNIC_HEADER_AETH)
 		credits_learn(engine, qp, packet->aeth.syndrome);
 	operation = wqe_operation(oldest_wqe(qp));

@@ -15,6 +15,7 @@
 #include "lib/nic/engine/requester/completer.h"
 #include "lib/nic/engine/requester/gather.h"
 #include "lib/nic/engine/requester/local_operation.h"
+#include "lib/nic/engine/requester/repair.h"
 
 #include <assert.h>
 
@@ -320,6 +321,8 @@ static void time_packet(struct engine *engine, struct qp *qp, struct rnic_psn ps
 	if (!round_trip->is_timing && qp->peer_window != NULL)
 		round_trip->departure = path_model_depart(&qp->peer_window->model, engine->now_ns);
 	round_trip_sent(round_trip, psn, engine->now_ns);
+	if (qp->requester.repair.is_under_way)
+		round_trip_wait_for_repair(round_trip);
 }
 
 /* The planned packet leaves: moves the send position behind it. */
@@ -500,6 +503,48 @@ static bool requester_transmit_tail(struct engine *engine, struct qp *qp,
 	return true;
 }
 
+/* --- repairs --------------------------------------------------------------------------------- */
+
+/* The WQE of packet `psn`, which is under way. */
+static uint32_t requester_wqe_index_of(const struct qp *qp, struct rnic_psn psn)
+{
+	uint32_t index = qp->send_queue.retired;
+
+	for (; index != qp->send_queue.next; index++) {
+		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
+
+		if (wqe_packet_index(wqe, psn) < wqe->packets)
+			break;
+	}
+	return index;
+}
+
+/*
+ * Builds the next packet that is to be sent again, and leaves the send position alone; the last one
+ * asks for an acknowledgement. Memory that is there no more is found on the way from the oldest
+ * packet.
+ */
+static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
+				      struct packet_builder *out)
+{
+	const struct rnic_psn psn = qp->requester.repair.next;
+	struct plan plan = plan_packet(qp, requester_wqe_index_of(qp, psn), psn, 1);
+
+	build_headers(qp, &plan, out);
+	if (gather_payload(engine, qp, &plan, out) != VERDICT_PASS) {
+		send_position_rewind(engine, qp);
+		return false;
+	}
+	if (!congestion_try_send(engine, qp) ||
+	    !peer_window_try_repair(qp->peer_window, qp, plan_cost_bytes(qp, &plan)))
+		return false;
+	count_packet_sent_again(engine, qp);
+	congestion_sent(engine, qp, out->packet.payload_bytes);
+	repair_sent(engine, qp);
+	out->packet.ack_request = !repair_is_due(qp);
+	return true;
+}
+
 /* --- transmission ---------------------------------------------------------------------------- */
 
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
@@ -507,8 +552,20 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct plan plan = {0};
 	bool is_built;
 
+	if (repair_is_due(qp))
+		repair_skip_acknowledged(qp);
+	if (repair_is_due(qp)) {
+		if (requester_transmit_repair(engine, qp, out))
+			return true;
+		if (repair_is_due(qp))
+			return false;
+	}
 	if (qp->retry.tail_packets > 0 && requester_transmit_tail(engine, qp, out))
 		return true;
+	if (repair_holds(qp)) {
+		send_position_cancel_window_wait(engine, qp);
+		return false;
+	}
 	is_built = try_build(engine, qp, out, &plan);
 	if (!is_built && resume_unasked(engine, qp))
 		is_built = try_build(engine, qp, out, &plan);
@@ -531,18 +588,12 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn)
 {
 	struct requester *requester = &qp->requester;
-	uint32_t index = qp->send_queue.retired;
+	uint32_t index;
 
 	if (rnic_psn_distance(psn, requester->unacknowledged) < 0 ||
 	    rnic_psn_distance(psn, requester->highest) >= 0)
 		return;
-	while (index != qp->send_queue.next) {
-		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-
-		if (wqe_packet_index(wqe, psn) < wqe->packets)
-			break;
-		index++;
-	}
+	index = requester_wqe_index_of(qp, psn);
 	if (index == qp->send_queue.next)
 		return;
 	if (!qp_is_reliable(qp)) {

@@ -9,6 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a requester has seen of its peer: whether packets behind a gap are kept there. */
+enum repair_peer {
+	REPAIR_PEER_UNKNOWN,
+	REPAIR_PEER_KEEPS,
+	REPAIR_PEER_DROPS,
+};
+
+/* Packets that are sent again beside the send position; see repair.h. */
+struct repair {
+	struct rnic_psn next; /* to be sent, while it is before `end` */
+	struct rnic_psn end;
+	struct rnic_psn sent_end; /* the send position when the repair began */
+	uint8_t step;		  /* how long the repair is */
+	uint8_t peer;		  /* enum repair_peer */
+	bool is_under_way;	  /* no acknowledgement has reached `end` */
+	bool follows_nak;	  /* the send position went back for a sequence NAK */
+};
+
 struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
@@ -21,6 +39,7 @@ struct requester {
 	uint32_t path_wait_bytes; /* what the QP waits for, while in a line of path_node */
 	uint32_t failed_index;	  /* with has_failed_payload: the WQE that cannot be executed */
 	bool has_failed_payload;
+	struct repair repair;
 	struct credits credits;
 	bool owes_probe;    /* peer_probe.h */
 	bool has_gone_back; /* a gap took the send position back, and no progress was made since */

@@ -9,6 +9,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/reliability/round_trip.h"
+#include "lib/nic/engine/requester/repair.h"
 #include "proto/wire/timeout.h"
 
 #include <assert.h>
@@ -44,9 +45,12 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 		return;
 	}
 	qp->retry.retries_left--;
+	if (repair_begin(engine, qp))
+		return;
 	if (!qp->retry.is_silent)
 		peer_window_reduce(engine, qp->peer_window);
 	send_position_rewind(engine, qp);
+	qp->requester.repair.follows_nak = !qp->retry.is_silent;
 	RNIC_PROBE3(send_again, qp->qpn, qp->requester.psn.value, qp->retry.retries_left);
 }
 

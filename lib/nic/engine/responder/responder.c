@@ -6,6 +6,7 @@
 #include "lib/nic/engine/progress/receive_wqe.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/responder/responder_execute.h"
@@ -87,8 +88,121 @@ static void ask_for_missing(struct qp *qp)
 	struct responder *responder = &qp->responder;
 
 	responder->has_nak_pending = true;
+	responder->asked_psn = responder->expected_psn;
 	acknowledgement_owe(qp, verdict_row(VERDICT_SEQUENCE_GAP)->syndrome,
 			    responder->expected_psn);
+}
+
+/* Asks for the same packet again later; the packets behind it are a gap by then, and ignored. */
+static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
+{
+	kept_forget(qp);
+	qp->responder.has_nak_pending = true;
+	qp->responder.is_not_ready = true;
+	acknowledgement_owe(qp,
+			    rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, qp->attributes.min_rnr_timer),
+			    packet->psn);
+}
+
+/* The packet that was expected, and all checks passed. False when the QP is in error now. */
+static bool execute_expected(struct request *request)
+{
+	struct qp *qp = request->qp;
+	enum verdict verdict;
+
+	qp->responder.expected_psn = rnic_psn_add(request->packet->psn, 1);
+	verdict = responder_execute(request);
+	if (verdict != VERDICT_PASS)
+		responder_refuse(request, verdict);
+	return qp->state != RNIC_QP_STATE_ERR;
+}
+
+/* Kept until now, and expected now. False when nothing may follow. */
+static bool take_kept(struct qp *qp, const struct rnic_packet *packet)
+{
+	struct request request = {.engine = qp->engine, .qp = qp, .packet = packet, .srq = qp->srq};
+	enum verdict verdict = request_check(&request);
+
+	if (verdict == VERDICT_PASS)
+		return execute_expected(&request);
+	if (verdict == VERDICT_NO_RECEIVE)
+		receive_not_ready(qp, packet);
+	else
+		responder_refuse(&request, verdict);
+	return false;
+}
+
+/* Whether a packet that the QP keeps is expected now, or came again meanwhile. */
+static bool has_expected_kept(const struct qp *qp)
+{
+	return qp->kept.first != NULL &&
+	       rnic_psn_distance(qp->kept.first->packet.psn, qp->responder.expected_psn) <= 0;
+}
+
+/* A slice of the packets that are expected now. */
+static void take_slice(struct qp *qp)
+{
+	struct kept_packet *taken = NULL;
+	bool goes_on = true;
+
+	for (uint32_t i = 0; i < LIMIT_KEPT_SLICE && goes_on && qp->kept.first != NULL; i++) {
+		const struct rnic_packet *packet = &qp->kept.first->packet;
+		int32_t ahead = rnic_psn_distance(packet->psn, qp->responder.expected_psn);
+		struct kept_packet *first;
+
+		if (ahead > 0)
+			break;
+		first = kept_take_first(qp);
+		first->next = taken;
+		taken = first;
+		if (ahead == 0)
+			goes_on = take_kept(qp, packet);
+	}
+	/* Their payload lies in the slots. */
+	placement_run(qp->engine);
+	while (taken != NULL) {
+		struct kept_packet *next = taken->next;
+
+		kept_give_back(qp->engine, taken);
+		taken = next;
+	}
+}
+
+void responder_drain(struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+	struct rnic_psn start = responder->expected_psn;
+
+	take_slice(qp);
+	if (qp->state == RNIC_QP_STATE_ERR || responder->is_not_ready)
+		return;
+	if (has_expected_kept(qp)) {
+		list_remove(&qp->kept.drain_node);
+		list_add_tail(&qp->engine->kept.draining, &qp->kept.drain_node);
+		return;
+	}
+	if (!rnic_psn_equal(start, responder->expected_psn))
+		acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
+	if (qp->kept.first != NULL)
+		kept_note_progress(qp);
+	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
+		responder->gap_end = responder->expected_psn;
+}
+
+/*
+ * A packet of a gap came. Its NAK still stands while the gap is not closed; `has_stale_nak`: that
+ * NAK asked for too much, and has not left.
+ */
+static void go_on_in_gap(struct qp *qp, bool was_asked, bool has_stale_nak)
+{
+	struct responder *responder = &qp->responder;
+
+	if (has_expected_kept(qp))
+		responder_drain(qp);
+	else if (has_stale_nak)
+		ask_for_missing(qp);
+	else
+		responder->has_nak_pending = was_asked;
 }
 
 /* The packet that was expected, and all checks passed. */
@@ -99,43 +213,47 @@ static void accept(struct request *request)
 	struct responder *responder = &qp->responder;
 	/* A NAK that has not left yet asks for too much now, but stood for acknowledgements. */
 	bool has_stale_nak = acknowledgement_owes_nak(responder);
-	enum verdict verdict;
+	bool was_asked = responder->has_nak_pending;
 
 	if (has_stale_nak)
 		responder->has_acknowledge = false;
 	responder->has_nak_pending = false;
-	responder->expected_psn = rnic_psn_add(packet->psn, 1);
-	verdict = responder_execute(request);
-	if (verdict != VERDICT_PASS)
-		responder_refuse(request, verdict);
-	if (qp->state == RNIC_QP_STATE_ERR)
+	responder->is_not_ready = false;
+	if (!execute_expected(request))
 		return;
-	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
+	if (qp->kept.first != NULL)
+		go_on_in_gap(qp, was_asked, has_stale_nak);
+	else if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
 		responder->gap_end = responder->expected_psn;
 	else if (has_stale_nak)
 		ask_for_missing(qp);
+	/* Only when all of it is taken is what is kept acknowledged. */
+	if (qp->state == RNIC_QP_STATE_ERR || has_expected_kept(qp))
+		return;
 	if (request_is_acknowledged(packet) && (packet->ack_request || has_stale_nak))
 		acknowledgement_queue(qp, packet->psn);
 }
 
-/* Drops the packet, asks once for the missing packets, and waits in silence for them. */
-static void receive_after_gap(struct qp *qp, struct rnic_psn psn)
+/*
+ * Keeps the packet (SENDs and WRITEs) or drops it, asks once for the missing packets, and waits in
+ * silence for them. A packet from before the end of the gap shows that the requester has gone back
+ * to the gap, and that what is missing of the gap now is lost again.
+ */
+static void receive_after_gap(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
+	const bool comes_again = rnic_psn_distance(packet->psn, responder->gap_end) < 0;
 
-	if (rnic_psn_distance(psn, responder->gap_end) >= 0)
-		responder->gap_end = rnic_psn_add(psn, 1);
-	if (!responder->has_nak_pending)
+	if (!comes_again)
+		responder->gap_end = rnic_psn_add(packet->psn, 1);
+	if (!responder->is_not_ready && request_is_acknowledged(packet))
+		kept_add(qp, packet);
+	if (has_expected_kept(qp))
+		return;
+	if (!responder->has_nak_pending ||
+	    (comes_again && !responder->is_not_ready &&
+	     !rnic_psn_equal(responder->asked_psn, responder->expected_psn)))
 		ask_for_missing(qp);
-}
-
-/* Asks for the same packet again later; the packets behind it are a gap by then, and ignored. */
-static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
-{
-	qp->responder.has_nak_pending = true;
-	acknowledgement_owe(qp,
-			    rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, qp->attributes.min_rnr_timer),
-			    packet->psn);
 }
 
 /* UC: resynchronises with the packet's PSN. False when the packet is late, or its message was
@@ -205,7 +323,7 @@ static void receive_reliable(struct request *request)
 	case VERDICT_SEQUENCE_GAP:
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
 		suspect_first_psn(request->qp, request->packet->psn);
-		receive_after_gap(request->qp, request->packet->psn);
+		receive_after_gap(request->qp, request->packet);
 		break;
 	case VERDICT_NO_RECEIVE:
 		receive_not_ready(request->qp, request->packet);

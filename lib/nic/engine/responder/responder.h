@@ -40,6 +40,12 @@ int responder_start(struct qp *qp);
 void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
 /*
+ * The gap of `qp` has closed: takes a slice of the packets that the QP keeps, and acknowledges
+ * through them. The rest follows with engine_tick().
+ */
+void responder_drain(struct qp *qp);
+
+/*
  * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
  * placement.h. `is_receive_at_fault`: the payload was meant for the receive WQE under way.
  */

@@ -14,7 +14,8 @@ struct srq;
 
 struct responder {
 	struct rnic_psn expected_psn;
-	struct rnic_psn gap_end; /* one past the furthest packet that was dropped behind a gap */
+	struct rnic_psn gap_end;   /* one past the furthest packet that came behind a gap */
+	struct rnic_psn asked_psn; /* has_nak_pending: of the last sequence NAK */
 	uint32_t msn;
 
 	/* The message under way. */
@@ -34,6 +35,7 @@ struct responder {
 	struct rnic_psn acknowledge_psn;
 	uint32_t acknowledge_msn;
 	bool has_nak_pending; /* a sequence or RNR NAK was sent: stay silent until the gap closes */
+	bool is_not_ready;    /* it was an RNR NAK: nothing is kept */
 	bool has_failed; /* the request of failed_psn ended the QP: nothing may follow its answer */
 	struct rnic_psn failed_psn;
 	bool has_told_no_credits; /* the peer's last word is that no receive is posted */

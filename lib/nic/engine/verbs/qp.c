@@ -17,6 +17,7 @@
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/responder.h"
 #include "lib/nic/engine/verbs/qp_attributes.h"
 #include "lib/nic/engine/verbs/qp_transition.h"
@@ -137,6 +138,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
 	list_init(&qp->delayed_acknowledgement.node);
+	kept_init(&qp->kept);
 	retry_timer_init(qp);
 	congestion_reset(engine, qp);
 	return qp;
@@ -199,6 +201,7 @@ static void qp_forget(struct qp *qp)
 	/* Received payload belongs to the client; the QP may fall into error over its placement, no
 	 * matter. */
 	placement_run(engine);
+	kept_forget(qp);
 	send_position_reset(engine, qp);
 	receive_wqe_give_back(qp);
 	congestion_reset(engine, qp);

@@ -192,6 +192,7 @@ struct engine_fixture *fixture_create(const struct fixture_options *options)
 		.random = prng_source(&fixture->random),
 		.max_qps = 1024,
 		.max_mrs = 1024,
+		.kept_packets = 64,
 	};
 	uint8_t *bytes;
 

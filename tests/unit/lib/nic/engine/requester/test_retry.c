@@ -343,16 +343,17 @@ static void test_sequence_nak_goes_back_once(void **state)
 	assert_int_equal(fixture_transmit_all(fixture), 4);
 	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK);
 	fixture_receive_acknowledge(fixture, 101, SEQUENCE_NAK); /* a copy */
-	assert_int_equal(fixture->qp->peer_window->queue_bytes, window / 2);
 	assert_int_equal(fixture->completion_count, 1);
-	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture_transmit_all(fixture), 1);
 	assert_int_equal(fixture->sent.packet.psn.value, 101);
-	assert_int_equal(fixture_transmit_all(fixture), 2);
-	assert_int_equal(fixture->engine.counters[COUNTER_RETRANSMITTED_PACKETS], 3);
-	/* Again for the next gap: progress was made. */
+	assert_int_equal(fixture->qp->peer_window->queue_bytes, window);
+	/* The peer drops what comes behind a gap. */
+	fixture_receive_acknowledge(fixture, 101, ACK_SYNDROME);
 	fixture_receive_acknowledge(fixture, 102, SEQUENCE_NAK);
-	assert_int_equal(fixture_transmit_all(fixture), 2);
-	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_RTS);
+	assert_int_equal(fixture->qp->peer_window->queue_bytes, window / 2);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 102);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
 	fixture_destroy(fixture);
 }
 
