@@ -93,6 +93,7 @@ static const struct rnic_opcode opcode_rows[256] = {
 	[0x64] = REQUEST(UD, SEND, ONLY, ONLY, DETH, "SEND ONLY"),
 	[0x65] = REQUEST(UD, SEND, ONLY, ONLY, DETH | IMMDT, "SEND ONLY IMM"),
 	[0x81] = ROW(CNP, CONGESTION, ONLY, NONE, CNP_ZEROS, false, "CNP"),
+	[0xc0] = ROW(MANUFACTURER, HOLES, ONLY, ONLY, 0, false, "HOLES"),
 	MESSAGE_ROWS(0xa0, XRC, XRCETH),
 	RELIABLE_ROWS(0xa0, XRC, XRCETH),
 #define RNIC_REQUEST_OPCODE(...) SINGLE_ROW(0xa0, XRC, XRCETH, __VA_ARGS__),
@@ -123,6 +124,7 @@ static const uint8_t opcode_offsets[RNIC_OPERATION_COUNT][RNIC_POSITION_ONLY + 1
 	[RNIC_OPERATION_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x11,
 	[RNIC_OPERATION_ATOMIC_ACKNOWLEDGE][RNIC_POSITION_ONLY] = 0x12,
 	[RNIC_OPERATION_CONGESTION][RNIC_POSITION_ONLY] = 0x01,
+	[RNIC_OPERATION_HOLES][RNIC_POSITION_ONLY] = 0x00,
 #define RNIC_REQUEST_OPCODE(operation, opcode, ...)                                                \
 	[RNIC_OPERATION_##operation][RNIC_POSITION_ONLY] = (opcode),
 #include "proto/base/operations.def"
@@ -138,7 +140,7 @@ int rnic_opcode_find(enum rnic_service service, enum rnic_operation operation,
 	const struct rnic_opcode *row;
 	unsigned int opcode;
 
-	if (operation == RNIC_OPERATION_NONE || service > RNIC_SERVICE_XRC)
+	if (operation == RNIC_OPERATION_NONE || service > RNIC_SERVICE_MANUFACTURER)
 		return -1;
 	opcode = opcode_offsets[operation][position];
 	if ((headers & RNIC_HEADER_INVALIDATE) != 0)

@@ -21,6 +21,8 @@ enum rnic_service {
 	RNIC_SERVICE_UD = 3,
 	RNIC_SERVICE_CNP = 4,
 	RNIC_SERVICE_XRC = 5,
+	RNIC_SERVICE_MANUFACTURER =
+		6, /* between devices like this one; see holes.h of the engine */
 };
 
 enum rnic_position {

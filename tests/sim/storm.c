@@ -117,6 +117,8 @@ static void add_faults(struct storm *storm)
 		"rx:corrupt=2%,rx:drop=2%",
 		"rx:delay=20us+-20us",
 		"delay=8ms@rc-acknowledge/every=4",
+		"drop@holes",
+		"drop=50%@holes,duplicate=50%@holes",
 	};
 
 	if (!storm_one_in(&storm->prng, 3))

@@ -11,10 +11,12 @@
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/requester/completer.h"
 #include "lib/nic/engine/requester/local_operation.h"
 #include "lib/nic/engine/requester/peer_probe.h"
+#include "lib/nic/engine/requester/repair.h"
 #include "lib/nic/engine/requester/requester.h"
 #include "lib/nic/engine/requester/retry.h"
 #include "lib/nic/engine/objects/kept.h"
@@ -170,6 +172,20 @@ static bool is_notification(const struct qp *qp, const struct rnic_packet *packe
 	return packet->row->service == RNIC_SERVICE_CNP && qp->type != RNIC_QP_TYPE_UD;
 }
 
+/* What devices like this one tell each other beside requests and responses. */
+static bool is_of_holes(const struct qp *qp, const struct rnic_packet *packet)
+{
+	return packet->row->operation == RNIC_OPERATION_HOLES && qp_is_reliable(qp);
+}
+
+static void take_holes(struct qp *qp, const struct rnic_packet *packet)
+{
+	if (!holes_is_offer(packet))
+		repair_take_report(qp, packet);
+	else if (qp_has_responder(qp))
+		holes_accept_offer(qp);
+}
+
 /* XRC goes one way: requests to targets, responses to initiators. */
 static bool engine_is_of_service(const struct qp *qp, const struct rnic_packet *packet)
 {
@@ -181,9 +197,11 @@ static bool engine_is_of_service(const struct qp *qp, const struct rnic_packet *
 static enum verdict engine_check_packet(const struct engine *engine, const struct qp *qp,
 					const struct rnic_packet *packet)
 {
-	if (!engine_can_receive(qp, packet->row->is_request || is_notification(qp, packet)))
+	if (!engine_can_receive(qp, packet->row->is_request || is_notification(qp, packet) ||
+					    is_of_holes(qp, packet)))
 		return VERDICT_BAD_STATE;
-	if (!engine_is_of_service(qp, packet) && !is_notification(qp, packet))
+	if (!engine_is_of_service(qp, packet) && !is_notification(qp, packet) &&
+	    !is_of_holes(qp, packet))
 		return VERDICT_BAD_SERVICE;
 	if (!pkey_matches(qp_pkey(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;
@@ -243,6 +261,10 @@ static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 	qp->last_received_ns = engine->now_ns;
 	qp->counters.received_packets++;
 	qp->counters.received_bytes += packet->payload_bytes;
+	if (is_of_holes(qp, packet)) {
+		take_holes(qp, packet);
+		return;
+	}
 	note_established(engine, qp);
 	congestion_look(engine, qp, packet);
 	if (qp->type == RNIC_QP_TYPE_UD)

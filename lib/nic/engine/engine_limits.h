@@ -76,6 +76,9 @@ enum {
 	LIMIT_KEPT_SLICE = 512,
 	LIMIT_KEPT_NS = 1000000000,
 
+	/* The least time between two reports of holes; see holes.h. */
+	LIMIT_HOLES_NS = 20000,
+
 	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
 	LIMIT_CREDIT_PROBE_NS = 1000000,
 	/* So many messages in a row without a credit, and "no credits" of the peer says nothing. */

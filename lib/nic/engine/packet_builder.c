@@ -13,8 +13,9 @@
 void packet_builder_start(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
 			  enum rnic_position position, uint16_t headers, struct rnic_psn psn)
 {
-	enum rnic_service service =
-		operation == RNIC_OPERATION_CONGESTION ? RNIC_SERVICE_CNP : qp_service(qp);
+	enum rnic_service service = operation == RNIC_OPERATION_CONGESTION ? RNIC_SERVICE_CNP
+				    : operation == RNIC_OPERATION_HOLES ? RNIC_SERVICE_MANUFACTURER
+									: qp_service(qp);
 	int opcode = rnic_opcode_find(service, operation, position, headers);
 
 	assert(opcode >= 0);

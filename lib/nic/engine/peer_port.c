@@ -33,6 +33,8 @@ static bool is_in_place(const struct qp *qp, const struct rnic_packet *packet)
 {
 	const struct requester *requester = &qp->requester;
 
+	if (packet->row->service == RNIC_SERVICE_MANUFACTURER)
+		return false;
 	if (packet->row->is_request)
 		return rnic_psn_equal(packet->psn, qp->responder.expected_psn);
 	return rnic_psn_distance(packet->psn, requester->unacknowledged) >= 0 &&

@@ -27,6 +27,7 @@ static inline void send_position_end_repair(struct qp *qp)
 	struct repair *repair = &qp->requester.repair;
 
 	repair->next = repair->end;
+	repair->due.count = 0;
 	repair->is_under_way = false;
 	repair->follows_nak = false;
 }

@@ -17,6 +17,9 @@
  * While the peer is UNKNOWN, new packets wait for the acknowledgement: to a peer that drops they
  * would go for nothing. Such a peer costs one round trip once in a connection.
  *
+ * A peer that tells its holes (holes.h) gets what is missing as soon as it is told, and steps and
+ * holds are over. A hole that is told again after a round trip is sent again.
+ *
  * A repair moves no send position, takes no part of the peer window, and goes by the pace. One that
  * is lost again shows by the silence behind it: a tail probe or the ACK timeout follows. A repair
  * ends before a READ or an atomic, and there the requester goes back: the peer keeps neither.
@@ -43,13 +46,26 @@ void repair_answered(struct qp *qp);
 /* Passes over what was acknowledged meanwhile; then the repair may not be due any more. */
 void repair_skip_acknowledged(struct qp *qp);
 
-/* The packet `next` has left. */
-void repair_sent(struct engine *engine, struct qp *qp);
+/* A report of holes came: what is missing is sent again. */
+void repair_take_report(struct qp *qp, const struct rnic_packet *packet);
+
+/* The packet `next` has left. True: it is the last of its hole. */
+bool repair_sent(struct engine *engine, struct qp *qp);
 
 /* Whether a packet is to be sent again. */
 static inline bool repair_is_due(const struct qp *qp)
 {
 	return !rnic_psn_equal(qp->requester.repair.next, qp->requester.repair.end);
+}
+
+/* Whether acknowledgements wait for packets that were sent again. */
+static inline bool repair_is_awaited(const struct qp *qp)
+{
+	const struct requester *requester = &qp->requester;
+
+	return requester->repair.is_under_way ||
+	       (requester->repair.is_told &&
+		rnic_psn_distance(requester->repair.told_end, requester->unacknowledged) > 0);
 }
 
 /* Whether new packets wait until the peer has shown what it does. */

@@ -8,6 +8,7 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/pace_line.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
@@ -321,7 +322,7 @@ static void time_packet(struct engine *engine, struct qp *qp, struct rnic_psn ps
 	if (!round_trip->is_timing && qp->peer_window != NULL)
 		round_trip->departure = path_model_depart(&qp->peer_window->model, engine->now_ns);
 	round_trip_sent(round_trip, psn, engine->now_ns);
-	if (qp->requester.repair.is_under_way)
+	if (repair_is_awaited(qp))
 		round_trip_wait_for_repair(round_trip);
 }
 
@@ -540,8 +541,7 @@ static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
 		return false;
 	count_packet_sent_again(engine, qp);
 	congestion_sent(engine, qp, out->packet.payload_bytes);
-	repair_sent(engine, qp);
-	out->packet.ack_request = !repair_is_due(qp);
+	out->packet.ack_request = repair_sent(engine, qp);
 	return true;
 }
 
@@ -552,6 +552,11 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct plan plan = {0};
 	bool is_built;
 
+	if (qp->requester.repair.owes_offer) {
+		qp->requester.repair.owes_offer = false;
+		holes_build_offer(qp, out);
+		return true;
+	}
 	if (repair_is_due(qp))
 		repair_skip_acknowledged(qp);
 	if (repair_is_due(qp)) {

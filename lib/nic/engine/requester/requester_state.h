@@ -3,6 +3,7 @@
 #ifndef LIB_NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
 #define LIB_NIC_ENGINE_REQUESTER_REQUESTER_STATE_H
 
+#include "lib/nic/engine/reliability/holes_state.h"
 #include "lib/nic/engine/reliability/reliability_state.h"
 #include "proto/wire/psn.h"
 
@@ -24,7 +25,14 @@ struct repair {
 	uint8_t step;		  /* how long the repair is */
 	uint8_t peer;		  /* enum repair_peer */
 	bool is_under_way;	  /* no acknowledgement has reached `end` */
-	bool follows_nak;	  /* the send position went back for a sequence NAK */
+	bool is_told;		  /* the peer reports its holes */
+	bool owes_offer;	  /* to understand reports */
+	uint64_t checked_ns;	  /* is_told: when `checked_end` was `told_end` */
+	struct rnic_psn told_end; /* all holes before it that were told were sent again */
+	struct rnic_psn checked_end;
+	struct rnic_psn again_end; /* since then, holes before it were sent again once more */
+	struct holes due;	   /* behind `end`: to be sent again next */
+	bool follows_nak;	   /* the send position went back for a sequence NAK */
 };
 
 struct requester {

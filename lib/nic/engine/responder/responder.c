@@ -6,6 +6,7 @@
 #include "lib/nic/engine/progress/receive_wqe.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_answer.h"
@@ -187,6 +188,8 @@ void responder_drain(struct qp *qp)
 		kept_note_progress(qp);
 	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
 		responder->gap_end = responder->expected_psn;
+	else
+		holes_owe(qp);
 }
 
 /*
@@ -243,6 +246,7 @@ static void receive_after_gap(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct responder *responder = &qp->responder;
 	const bool comes_again = rnic_psn_distance(packet->psn, responder->gap_end) < 0;
+	const bool shows_hole = rnic_psn_distance(packet->psn, responder->gap_end) > 0;
 
 	if (!comes_again)
 		responder->gap_end = rnic_psn_add(packet->psn, 1);
@@ -250,6 +254,8 @@ static void receive_after_gap(struct qp *qp, const struct rnic_packet *packet)
 		kept_add(qp, packet);
 	if (has_expected_kept(qp))
 		return;
+	if (packet->ack_request || shows_hole)
+		holes_owe(qp);
 	if (!responder->has_nak_pending ||
 	    (comes_again && !responder->is_not_ready &&
 	     !rnic_psn_equal(responder->asked_psn, responder->expected_psn)))

@@ -13,6 +13,7 @@
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_fail.h"
 #include "proto/wire/syndrome.h"
@@ -249,6 +250,10 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed &&
 	    !delayed_acknowledgement_is_under_way(qp))
 		return false;
+	if (responder->report.is_owed) {
+		holes_build_report(qp, out);
+		return true;
+	}
 	responder_resource = responder_resources_next_pending(&responder->resources);
 	if (responder_resource != NULL &&
 	    (!responder->has_acknowledge ||

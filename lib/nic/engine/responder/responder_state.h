@@ -5,6 +5,7 @@
 
 #include "lib/nic/engine/objects/recv_queue.h"
 #include "lib/nic/engine/objects/responder_resources.h"
+#include "lib/nic/engine/reliability/holes_state.h"
 #include "proto/wire/psn.h"
 
 #include <stdbool.h>
@@ -40,6 +41,7 @@ struct responder {
 	struct rnic_psn failed_psn;
 	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
 
+	struct holes_report report;
 	struct responder_resources resources;
 };
 

@@ -35,6 +35,7 @@ static const struct {
 	{0x64, "UD SEND ONLY", 12 + 8, RNIC_PAYLOAD_ONLY, true},
 	{0x65, "UD SEND ONLY IMM", 12 + 8 + 4, RNIC_PAYLOAD_ONLY, true},
 	{0x81, "CNP", 12 + 16, RNIC_PAYLOAD_NONE, false},
+	{0xc0, "HOLES", 12, RNIC_PAYLOAD_ONLY, false},
 	{0xa0, "XRC SEND FIRST", 12 + 4, RNIC_PAYLOAD_FULL, true},
 	{0xab, "XRC WRITE ONLY IMM", 12 + 4 + 16 + 4, RNIC_PAYLOAD_ONLY, true},
 	{0xb1, "XRC ACKNOWLEDGE", 12 + 4, RNIC_PAYLOAD_NONE, false},
@@ -68,6 +69,8 @@ static bool is_defined(int opcode)
 		return low == 4 || low == 5;
 	case RNIC_SERVICE_CNP:
 		return low == 1;
+	case RNIC_SERVICE_MANUFACTURER:
+		return low == 0;
 	default:
 		return false;
 	}

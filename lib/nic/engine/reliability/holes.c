@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/nic/engine/reliability/holes.h"
+
+#include "lib/nic/engine/objects/kept.h"
+#include "lib/nic/engine/packet_builder.h"
+#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/ready_list.h"
+
+#define KIND_OFFER  0
+#define KIND_REPORT 1
+
+#define PREFIX_BYTES 2
+#define HOLE_BYTES   6
+
+/* Of the holes that a report names, the first ones; the others are the last ones. */
+#define FIRST_HOLES (HOLES_MAX / 2)
+
+static uint32_t get_24(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+}
+
+static void put_24(uint8_t *bytes, uint32_t value)
+{
+	bytes[0] = (uint8_t)(value >> 16);
+	bytes[1] = (uint8_t)(value >> 8);
+	bytes[2] = (uint8_t)value;
+}
+
+bool holes_is_offer(const struct rnic_packet *packet)
+{
+	return packet->payload_bytes >= PREFIX_BYTES && packet->payload[0] == KIND_OFFER;
+}
+
+bool holes_decode(const struct rnic_packet *packet, struct holes *holes)
+{
+	const uint8_t *bytes = packet->payload;
+
+	holes->count = 0;
+	if (packet->payload_bytes < PREFIX_BYTES || bytes[0] != KIND_REPORT ||
+	    bytes[1] > HOLES_MAX ||
+	    packet->payload_bytes < PREFIX_BYTES + (uint32_t)bytes[1] * HOLE_BYTES)
+		return false;
+	holes->count = bytes[1];
+	for (uint32_t i = 0; i < holes->count; i++) {
+		const uint8_t *hole = bytes + PREFIX_BYTES + i * HOLE_BYTES;
+
+		holes->holes[i].start = rnic_psn(get_24(hole));
+		holes->holes[i].end =
+			rnic_psn_add(holes->holes[i].start, (int32_t)get_24(hole + 3));
+	}
+	return true;
+}
+
+/* Adds a hole in PSN order: of too many, those in the middle are left out. */
+static void add_hole(struct holes *holes, struct rnic_psn start, struct rnic_psn end)
+{
+	if (rnic_psn_distance(end, start) <= 0)
+		return;
+	if (holes->count == HOLES_MAX) {
+		for (uint32_t i = FIRST_HOLES; i + 1 < HOLES_MAX; i++)
+			holes->holes[i] = holes->holes[i + 1];
+		holes->count--;
+	}
+	holes->holes[holes->count++] = (struct hole){start, end};
+}
+
+static void find_holes(const struct qp *qp, struct holes *holes)
+{
+	const struct responder *responder = &qp->responder;
+	struct rnic_psn end = responder->expected_psn;
+
+	holes->count = 0;
+	for (const struct kept_packet *run = qp->kept.first; run != NULL; run = run->run_next) {
+		add_hole(holes, end, run->packet.psn);
+		end = rnic_psn_add(run->run_last->packet.psn, 1);
+	}
+	add_hole(holes, end, responder->gap_end);
+}
+
+void holes_accept_offer(struct qp *qp)
+{
+	qp->responder.report.is_understood = true;
+	holes_owe(qp);
+}
+
+void holes_owe(struct qp *qp)
+{
+	struct holes_report *report = &qp->responder.report;
+	const uint64_t now_ns = qp->engine->now_ns;
+
+	if (!report->is_understood || report->is_owed || qp->responder.is_not_ready ||
+	    rnic_psn_distance(qp->responder.gap_end, qp->responder.expected_psn) <= 0 ||
+	    now_ns - report->told_ns < LIMIT_HOLES_NS)
+		return;
+	report->is_owed = true;
+	ready_list_add(qp);
+}
+
+static void start_packet(struct qp *qp, struct packet_builder *out, const uint8_t *bytes,
+			 uint32_t byte_count, struct rnic_psn psn)
+{
+	packet_builder_start(qp, out, RNIC_OPERATION_HOLES, RNIC_POSITION_ONLY, 0, psn);
+	out->pieces[0] = (struct payload_piece){.inline_bytes = bytes, .length = byte_count};
+	out->piece_count = 1;
+	out->packet.payload_bytes = byte_count;
+}
+
+void holes_build_report(struct qp *qp, struct packet_builder *out)
+{
+	struct holes_report *report = &qp->responder.report;
+	struct holes holes;
+
+	find_holes(qp, &holes);
+	report->is_owed = false;
+	report->told_ns = qp->engine->now_ns;
+	report->bytes[0] = KIND_REPORT;
+	report->bytes[1] = (uint8_t)holes.count;
+	for (uint32_t i = 0; i < holes.count; i++) {
+		const struct hole *hole = &holes.holes[i];
+
+		put_24(report->bytes + PREFIX_BYTES + i * HOLE_BYTES, hole->start.value);
+		put_24(report->bytes + PREFIX_BYTES + i * HOLE_BYTES + 3,
+		       (uint32_t)rnic_psn_distance(hole->end, hole->start));
+	}
+	start_packet(qp, out, report->bytes, PREFIX_BYTES + holes.count * HOLE_BYTES,
+		     qp->responder.expected_psn);
+}
+
+void holes_build_offer(struct qp *qp, struct packet_builder *out)
+{
+	static const uint8_t offer[PREFIX_BYTES] = {KIND_OFFER, 0};
+
+	start_packet(qp, out, offer, sizeof(offer), qp->requester.unacknowledged);
+}
