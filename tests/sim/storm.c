@@ -178,14 +178,16 @@ static void connect_all(struct storm *storm)
 
 /*
  * Which QPs may run out of retries. With 7 of them a few losses in a hundred are never enough: the
- * oldest packet would have to be lost eight times in a row.
+ * oldest packet would have to be lost eight times in a row. On a long path few retries are over
+ * before the first answer.
  */
 static void allow_losses(struct storm *storm)
 {
 	for (uint32_t i = 0; i < storm->sim->qp_count; i++) {
 		struct sim_qp *qp = storm->sim->qps[i];
 
-		if (storm->is_harsh || (storm->is_disturbed && qp->connection.retry_count < 7))
+		if (storm->is_harsh ||
+		    ((storm->is_disturbed || is_long(storm)) && qp->connection.retry_count < 7))
 			sim_may_fail(qp, RNIC_WC_RETRY_EXC_ERR);
 	}
 }

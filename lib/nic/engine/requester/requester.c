@@ -536,8 +536,11 @@ static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
 		send_position_rewind(engine, qp);
 		return false;
 	}
-	if (!congestion_try_send(engine, qp) ||
-	    !peer_window_try_repair(qp->peer_window, qp, plan_cost_bytes(qp, &plan)))
+	if (!congestion_try_send(engine, qp)) {
+		send_position_cancel_window_wait(engine, qp);
+		return false;
+	}
+	if (!peer_window_try_repair(qp->peer_window, qp, plan_cost_bytes(qp, &plan)))
 		return false;
 	count_packet_sent_again(engine, qp);
 	congestion_sent(engine, qp, out->packet.payload_bytes);
