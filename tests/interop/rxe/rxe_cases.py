@@ -151,6 +151,7 @@ NO_CHECK = {"first": Status.SUCCESS, "second": Status.SUCCESS, "requester": Stat
 
 # Seen on 6.12 and 7.2, and not on 6.1; the kernels between them were not tried.
 CHECKS_LENGTH = FLUSHES_FIRST = (6, 12)
+FORGETS_EMPTY_READS = (6, 12)
 TELLS_ACCESS = (7, 0)
 
 PAGE_START = ("rxe copies from and to the start of a page that is paged on demand, wherever in it "
@@ -211,6 +212,9 @@ DEVIATIONS = [
     Deviation("", "rnicd", {},
               "rxe takes each FIRST or ONLY on UC for the next message, one that is late or came "
               "before too (UnreliableExchange.check_arrived)"),
+    Deviation("", "rnicd", {},
+              "rxe never answers a READ of 0 bytes again whose answer was lost (Stage.storm)",
+              since=FORGETS_EMPTY_READS),
     Deviation("", "rxe", {},
               "rxe takes an ACK with the PSN of a READ or atomic for the answer, which it then "
               "never asks for (acknowledge_again() in responder_answer.c)"),
