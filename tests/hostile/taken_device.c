@@ -188,12 +188,15 @@ void __wrap_device_loop_run(struct device_loop *loop)
 {
 	char path[4096];
 	const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	bool is_taken = false;
 	pthread_t thread;
 
 	path[length < 0 ? 0 : length] = '\0';
-	for (size_t i = 0; i < RNIC_COUNT_OF(ways); i++)
-		if (getuid() != TAKEN_HONEST_USER && strstr(path, ways[i].name) != NULL &&
-		    pthread_create(&thread, NULL, ways[i].run, NULL) != 0)
-			return;
+	for (size_t i = 0; i < RNIC_COUNT_OF(ways) && getuid() != TAKEN_HONEST_USER; i++)
+		is_taken |= strstr(path, ways[i].name) != NULL &&
+			    pthread_create(&thread, NULL, ways[i].run, NULL) == 0;
 	__real_device_loop_run(loop);
+	/* The thread goes on to use what would be closed. */
+	if (is_taken)
+		_exit(0);
 }

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#define QPN_MASK	    0xffffff
+#define QPN_MASK 0xffffff
 
 void packet_builder_start(struct qp *qp, struct packet_builder *out, enum rnic_operation operation,
 			  enum rnic_position position, uint16_t headers, struct rnic_psn psn)
