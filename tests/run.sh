@@ -21,7 +21,7 @@
 #       interop                 more topologies, ports and families, and long amounts
 #       rxe                     the cases against Linux rdma_rxe, with long amounts, of Debian 12,
 #                               13 and sid; what it can on later kernels; a path with a delay
-#       paths                   programs over 22 kinds of network, in an emulated machine; half an
+#       paths                   programs over 21 kinds of network, in an emulated machine; half an
 #                               hour
 #       storm                   50,000 seeds of each storm
 #       debian                  the quick start, the README's commands, the quick suites, the

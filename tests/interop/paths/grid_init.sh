@@ -27,7 +27,7 @@ LIMIT_S=60
 PORT=18517
 IS_LISTENING=':4855 .*:0000 0A'
 
-# The shell of busybox prefers its own ip, which knows neither veth nor network namespaces.
+# busybox prefers its own ip and tc, which know neither veth, namespaces nor qdiscs.
 ip() {
 	/bin/ip "$@"
 }
@@ -105,19 +105,9 @@ make_bond() {
 	meanwhile="ip -n n1 link set u down"
 }
 
-make_team() {
-	add type team && in_ns $end teamnl path0 setoption mode activebackup || return
-	for port in u v; do
-		ip -n n$end link set $port down
-		ip -n n$end link set $port master path0
-		ip -n n$end link set $port up
-	done
-	in_ns $end teamnl path0 setoption activeport "$(in_ns $end cat /sys/class/net/u/ifindex)"
-}
-
 shape() {
 	device=u
-	in_ns $end tc qdisc add dev u root "$@"
+	in_ns $end /bin/tc qdisc add dev u root "$@"
 }
 make_delay() { shape netem delay 10ms limit 100000; }
 make_loss() { shape netem loss 1%; }
@@ -128,7 +118,7 @@ make_tbf() { shape tbf rate 200mbit burst 64k limit 500000; }
 make_fq_codel() {
 	options="--ecn on"
 	shape handle 1: tbf rate 200mbit burst 64k limit 1000000 &&
-		in_ns $end tc qdisc add dev u parent 1: fq_codel ecn
+		in_ns $end /bin/tc qdisc add dev u parent 1: fq_codel ecn
 }
 
 # --- the hosts ---------------------------------------------------------------------------------

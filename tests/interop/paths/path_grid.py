@@ -39,7 +39,6 @@ PATHS = {
     "wireguard6": ("WireGuard over IPv6", ALL),
     "esp": ("IPsec (ESP, transport mode)", ALL),
     "bond": ("bond, active-backup", (*ALL, "failover")),
-    "team": ("team, active-backup", ALL),
     "delay": ("20 ms of round trip (netem)", ALL),
     "tbf": ("200 Mb/s (tbf)", ALL),
     "fq_codel": ("200 Mb/s, fq_codel with ECN, `rnicd --ecn on`", ALL),
@@ -56,7 +55,7 @@ def results_of(console):
     text = console.replace("\r", "")
     found = {}
     for path, program, output, status in re.findall(
-            r"^@@ (\S+) (\S+)\n(.*?)^@@ end (\d+)", text, re.M | re.S):
+            r"^@@ (\S+) (\S+)\n((?:(?!@@ ).*\n)*)@@ end (\d+)", text, re.M):
         found.setdefault(path, {})[program] = (status == "0", output)
     return found, "@@ done" in text
 
@@ -71,7 +70,9 @@ def table(found):
     lines = ["| network | " + " | ".join(PROGRAMS.values()) + " |",
              "|" + "---|" * (len(PROGRAMS) + 1)]
     for path, (name, programs) in PATHS.items():
-        results = found.get(path, {})
+        if path not in found:
+            continue
+        results = found[path]
         for extra in programs[len(ALL):]:
             if cell(programs, results, extra) == "works":
                 name += f", {EXTRA[extra]}"

@@ -31,10 +31,10 @@ skip() {
 # shellcheck source=tests/interop/rxe/rxe_guest.sh
 . "$here/../rxe/rxe_guest.sh"
 directory=$build/path-grid
-guest_programs=(ip tc sysctl wg teamnl ibv_rc_pingpong ib_write_bw ib_read_bw ib_send_lat rping)
+guest_programs=(ip tc sysctl wg ibv_rc_pingpong ib_write_bw ib_read_bw ib_send_lat rping)
 guest_modules=(veth bridge macvlan 8021q ipvlan vxlan geneve ip_gre ip6_gre wireguard esp4 xfrm_user
-	gcm ghash_generic aes_generic ctr seqiv echainiv bonding team team_mode_activebackup
-	sch_netem sch_tbf sch_fq_codel tun)
+	gcm ghash_generic aes_generic ctr seqiv echainiv drbg jitterentropy_rng hmac
+	sha256_generic sha512_generic bonding sch_netem sch_tbf sch_fq_codel tun)
 
 [ "$(uname -m)" = x86_64 ] || skip "the guest is an x86-64 one"
 for program in qemu-system-x86_64 busybox xz dpkg-deb apt-get cmake "${guest_programs[@]}"; do

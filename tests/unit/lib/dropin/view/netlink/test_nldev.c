@@ -14,7 +14,7 @@
 #define PORT_ID	  4711
 #define SEQUENCE  77
 #define QPS	  100
-#define PAGE_ROWS 15
+#define PAGE_ROWS 12
 #define PDS	  300 /* in one page, but not in one message */
 #define FIRST_PD  9000
 #define SENT_MAX  256
