@@ -303,6 +303,16 @@ int device_set_gid(struct device *device, uint32_t index, const struct rnic_gid 
 	return result;
 }
 
+/* Before the change, so that what waits to be sent leaves by an intact link. */
+static void device_cut_link(struct device *device, bool is_cut)
+{
+	if (is_cut == device->ports.is_cut)
+		return;
+	device_end_waits(device);
+	port_stack_set_cut(&device->ports, is_cut);
+	data_path_set_port(&device->path, device->ports.top);
+}
+
 void device_set_facts(struct device *device, const struct rnic_process_facts *facts)
 {
 	struct device_facts *own = &device->facts;
@@ -315,6 +325,7 @@ void device_set_facts(struct device *device, const struct rnic_process_facts *fa
 	}
 	engine_set_port_mtu(&device->engine, facts->path_mtu_bytes);
 	engine_set_hop_limits(&device->engine, facts->hop_limit_ipv4, facts->hop_limit_ipv6);
+	device_cut_link(device, facts->is_cut != 0);
 	own->port = facts->port;
 	own->gids = facts->gids;
 	device->facts_sequence = facts->sequence;

@@ -91,6 +91,14 @@ void device_deliver(struct device *device, const struct rnic_addresses *addresse
  */
 int device_probe_peer(struct device *device, uint32_t qpn, uint64_t *received_packets);
 
+/*
+ * Carries out the condition of an order: an event, or an error of the client's object that the
+ * order names. Not within a turn. Negative errno with a sentence in `reason`: -ENOENT, there is no
+ * such object; -EINVAL, its state does not allow it.
+ */
+int device_carry_out(struct device *device, const struct rnic_process_order *order,
+		     char reason[RNIC_CTL_TEXT_BYTES]);
+
 /* ---- listings ---- */
 
 /* Adds the rows of all sessions: clients, QPs, MRs, MWs, CQs, SRQs. */

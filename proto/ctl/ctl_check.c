@@ -107,6 +107,8 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_DESTROY_QUEUE_REGION] = {"DESTROY_QUEUE_REGION", sizeof(struct rnic_ctl_object),
 					   0, 0},
 	[RNIC_CTL_WATCH_MEMORY] = {"WATCH_MEMORY", sizeof(struct rnic_ctl_watch_memory), 0, 0},
+	[RNIC_CTL_CONDITION] = {"CONDITION", sizeof(struct rnic_ctl_condition),
+				sizeof(struct rnic_ctl_condition_reply), 0},
 	/* check_rows() checks the rows of the reply. */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -134,6 +136,7 @@ enum rnic_ctl_connection rnic_ctl_operation_connection(uint32_t operation)
 	switch (operation) {
 	case RNIC_CTL_HELLO:
 	case RNIC_CTL_SHOW:
+	case RNIC_CTL_CONDITION:
 		return RNIC_CTL_CONTROL_CONNECTION;
 	default:
 		return operation >= RNIC_CTL_CM_CREATE_CHANNEL &&

@@ -314,6 +314,15 @@ RNIC_SIZE(struct rnic_ctl_mcast, 24);
 RNIC_AT(struct rnic_ctl_mcast, qp, 0);
 RNIC_AT(struct rnic_ctl_mcast, group, 8);
 
+RNIC_SIZE(struct rnic_ctl_condition, 16);
+RNIC_AT(struct rnic_ctl_condition, condition, 0);
+RNIC_AT(struct rnic_ctl_condition, client_id, 4);
+RNIC_AT(struct rnic_ctl_condition, number, 8);
+RNIC_AT(struct rnic_ctl_condition, reserved, 12);
+
+RNIC_SIZE(struct rnic_ctl_condition_reply, 160);
+RNIC_AT(struct rnic_ctl_condition_reply, text, 0);
+
 RNIC_SIZE(struct rnic_ctl_show, 8);
 RNIC_AT(struct rnic_ctl_show, kind, 0);
 RNIC_AT(struct rnic_ctl_show, cursor, 4);

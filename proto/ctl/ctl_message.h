@@ -4,9 +4,10 @@
  * sockets: one message a request, one message a reply, in order.
  *
  * A program has two connections. The control connection leads to the daemon's socket: HELLO first,
- * then SHOW and CM_*. Its requests bring no descriptors. The reply to HELLO brings the client's end
- * of the device connection: OPEN_DEVICE first, then all other operations. There descriptors travel
- * with their message (SCM_RIGHTS). An operation on the wrong connection ends that connection.
+ * then SHOW, CONDITION and CM_*. Its requests bring no descriptors. The reply to HELLO brings the
+ * client's end of the device connection: OPEN_DEVICE first, then all other operations. There
+ * descriptors travel with their message (SCM_RIGHTS). An operation on the wrong connection ends
+ * that connection.
  *
  * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation
  * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
@@ -97,6 +98,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_CREATE_QUEUE_REGION,
 	RNIC_CTL_DESTROY_QUEUE_REGION,
 	RNIC_CTL_WATCH_MEMORY,
+	RNIC_CTL_CONDITION,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -137,7 +139,7 @@ struct rnic_ctl_object {
 /* ---- HELLO ---- */
 
 enum rnic_ctl_hello_flag {
-	RNIC_HELLO_ADMIN = 1 << 0, /* only SHOW will follow; no device connection is made */
+	RNIC_HELLO_ADMIN = 1 << 0, /* SHOW and CONDITION will follow; no device connection */
 	/*
 	 * The program is its own device process: the reply brings its end of the process link
 	 * (process_message.h), where START waits.
@@ -491,6 +493,35 @@ struct rnic_ctl_ah_reply {
 struct rnic_ctl_mcast {
 	struct rnic_handle qp;
 	struct rnic_gid group;
+};
+
+/* ---- CONDITION: what rnicctl makes happen ---- */
+
+enum rnic_condition {
+	RNIC_CONDITION_LINK = 1,  /* reports the state of the link, and changes nothing */
+	RNIC_CONDITION_LINK_DOWN, /* of the device: no packet comes or goes */
+	RNIC_CONDITION_LINK_UP,
+	RNIC_CONDITION_PORT_ERR, /* of the device: the event alone */
+	RNIC_CONDITION_PORT_ACTIVE,
+	RNIC_CONDITION_GID_CHANGE,
+	RNIC_CONDITION_DEVICE_FATAL,
+	RNIC_CONDITION_QP_FATAL, /* queue pair `number` goes to ERR, with the event */
+	RNIC_CONDITION_QP_ERROR, /* the same without an event */
+	RNIC_CONDITION_CQ_ERR,	 /* of `client_id`, in slot `number`: no more completions */
+	RNIC_CONDITION_SRQ_ERR,	 /* of `client_id`, with `number`: the event alone */
+	RNIC_CONDITION_COUNT,
+};
+
+struct rnic_ctl_condition {
+	uint32_t condition; /* enum rnic_condition */
+	uint32_t client_id; /* of CQ_ERR and SRQ_ERR; else 0 */
+	uint32_t number;
+	uint32_t reserved;
+};
+
+/* What happened, as a sentence; "": what was asked for, and there is nothing to add. */
+struct rnic_ctl_condition_reply {
+	char text[RNIC_CTL_TEXT_BYTES];
 };
 
 /* ---- SHOW: what rnicctl prints ---- */

@@ -44,7 +44,7 @@ RNIC_AT(struct rnic_process_facts, sequence, 0);
 RNIC_AT(struct rnic_process_facts, path_mtu_bytes, 8);
 RNIC_AT(struct rnic_process_facts, hop_limit_ipv4, 12);
 RNIC_AT(struct rnic_process_facts, hop_limit_ipv6, 13);
-RNIC_AT(struct rnic_process_facts, reserved, 14);
+RNIC_AT(struct rnic_process_facts, is_cut, 14);
 RNIC_AT(struct rnic_process_facts, netdev_index, 16);
 RNIC_AT(struct rnic_process_facts, port, 20);
 RNIC_AT(struct rnic_process_facts, gids, 40);
@@ -99,6 +99,17 @@ RNIC_AT(struct rnic_process_probe, number, 4);
 RNIC_AT(struct rnic_process_probe, status, 8);
 RNIC_AT(struct rnic_process_probe, reserved, 12);
 RNIC_AT(struct rnic_process_probe, received_packets, 16);
+
+RNIC_SIZE(struct rnic_process_order, 16);
+RNIC_AT(struct rnic_process_order, request_id, 0);
+RNIC_AT(struct rnic_process_order, condition, 4);
+RNIC_AT(struct rnic_process_order, client_id, 8);
+RNIC_AT(struct rnic_process_order, number, 12);
+
+RNIC_SIZE(struct rnic_process_order_reply, 168);
+RNIC_AT(struct rnic_process_order_reply, request_id, 0);
+RNIC_AT(struct rnic_process_order_reply, status, 4);
+RNIC_AT(struct rnic_process_order_reply, reason, 8);
 
 RNIC_SIZE(struct rnic_facts_page, 16);
 RNIC_AT(struct rnic_facts_page, magic, 0);

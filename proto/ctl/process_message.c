@@ -46,6 +46,9 @@ static const struct process_operation process_operations[RNIC_PROCESS_OPERATION_
 	[RNIC_PROCESS_CLIENT_GONE] = {sizeof(struct rnic_process_client_gone), {{0}}},
 	[RNIC_PROCESS_PROBE] = {sizeof(struct rnic_process_probe), {{0}}},
 	[RNIC_PROCESS_PROBED] = {sizeof(struct rnic_process_probe), {{0}}},
+	[RNIC_PROCESS_ORDER] = {sizeof(struct rnic_process_order), {{0}}},
+	[RNIC_PROCESS_ORDER_REPLY] = {sizeof(struct rnic_process_order_reply),
+				      {TEXT(struct rnic_process_order_reply, reason)}},
 };
 
 /* The bytes that a payload itself says follow its struct. */

@@ -47,6 +47,8 @@ enum rnic_process_operation {
 	RNIC_PROCESS_CLIENT_GONE, /* both ways: struct rnic_process_client_gone */
 	RNIC_PROCESS_PROBE,	  /* to the device process: struct rnic_process_probe */
 	RNIC_PROCESS_PROBED,	  /* to the control plane, the answer: struct rnic_process_probe */
+	RNIC_PROCESS_ORDER,	  /* to the device process: struct rnic_process_order */
+	RNIC_PROCESS_ORDER_REPLY, /* to the control plane: struct rnic_process_order_reply */
 	RNIC_PROCESS_OPERATION_COUNT,
 };
 
@@ -107,7 +109,7 @@ struct rnic_process_facts {
 	uint32_t path_mtu_bytes;
 	uint8_t hop_limit_ipv4; /* of packets to one host; 0: unknown */
 	uint8_t hop_limit_ipv6;
-	uint16_t reserved;
+	uint16_t is_cut;       /* 1: rnicctl link down, no packet comes or goes; else 0 */
 	uint32_t netdev_index; /* 0: as before */
 	struct rnic_ctl_port_reply port;
 	struct rnic_ctl_gids_reply gids;
@@ -165,6 +167,24 @@ struct rnic_process_rows_reply {
 	uint32_t row_bytes;
 	uint32_t next; /* `cursor` plus `row_count`; 0: these were the last rows */
 	uint32_t reserved;
+};
+
+/*
+ * The device process carries out the condition, and answers with 0, or with a negative errno and a
+ * sentence. One order is under way for each process. LINK changes nothing: its answer says that all
+ * messages before it are carried out.
+ */
+struct rnic_process_order {
+	uint32_t request_id;
+	uint32_t condition; /* enum rnic_condition; not LINK_DOWN or LINK_UP: FACTS has these */
+	uint32_t client_id; /* the owner of what `number` names; 0: all clients */
+	uint32_t number;
+};
+
+struct rnic_process_order_reply {
+	uint32_t request_id;
+	int32_t status;
+	char reason[RNIC_CTL_TEXT_BYTES];
 };
 
 /* A datagram for another lane, from the BTH on, ICRC included and checked. */

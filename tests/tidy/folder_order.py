@@ -5,7 +5,8 @@ import pathlib
 import re
 
 # Files of daemon/device, not folders, that are one part together.
-DEVICE_FILES = {"device", "device_counters", "device_forget", "device_show", "device_show_paths",
+DEVICE_FILES = {"device", "device_counters", "device_forget", "device_order", "device_show",
+                "device_show_paths",
                 "device_state", "session_turn", "sigbus_guard"}
 
 # Room -> its parts, the lowest first: folders, and files without their suffix. Parts of one row do

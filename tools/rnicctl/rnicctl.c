@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl: looks into a running rnicd. One row of a table per subcommand. */
+/* rnicctl: looks into a running rnicd, and makes conditions that programs must cope with. One row
+ * of a table per subcommand. */
 #include "tools/rnicctl/rnicctl.h"
 
 #include <argp.h>
@@ -16,6 +17,9 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
 	{"explain", explain_main, "say what a code of a failure means"},
+	{"link", link_main, "bring the link down or up"},
+	{"event", event_main, "raise an asynchronous event"},
+	{"qp", qp_main, "bring a queue pair into error"},
 	{"metrics", metrics_main, "print state and counters for Prometheus"},
 	{"cdi", cdi_main, "print what a container needs for the device"},
 };

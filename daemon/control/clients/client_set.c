@@ -28,6 +28,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 		.facts = config->facts,
 		.settings = config->settings,
 		.neighbours = config->neighbours,
+		.conditions = config->conditions,
 		.next_client_id = 1,
 	};
 	user_quotas_init(&set->users, &set->peers.quotas);

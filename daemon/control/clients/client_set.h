@@ -39,13 +39,20 @@ struct device_settings {
 	uint32_t unused_addresses;
 };
 
+/* How a condition reaches what is not a device process. */
+struct condition_calls {
+	void (*cut_link)(void *context, bool is_cut);
+	void *context;
+};
+
 struct client_set {
 	struct device_set *devices;
 	struct cm *cm; /* the device's connection manager; its sink is cm_sink.h's */
 	const struct device_facts *facts;
 	const struct device_settings *settings;
 	struct neighbour_queries *neighbours; /* of the device's network; NULL: not to be asked */
-	struct served_set peers;	      /* struct client.peer */
+	struct condition_calls conditions;
+	struct served_set peers; /* struct client.peer */
 	struct list greeting; /* struct served_peer.silent_node, of clients whose HELLO waits for a
 				 device process */
 	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
@@ -68,7 +75,8 @@ struct client_set_config {
 	const struct device_facts *facts;
 	const struct device_settings *settings;
 	struct neighbour_queries *neighbours; /* NULL: every address counts as one that answers */
-	uint32_t own_descriptors;	      /* that the control plane needs for itself, at most */
+	struct condition_calls conditions;
+	uint32_t own_descriptors; /* that the control plane needs for itself, at most */
 };
 
 /* Makes an empty set. Returns a negative errno of epoll_create1. */

@@ -28,6 +28,11 @@ int lane_zero_init(struct lane_zero *zero, struct port *port,
 	return 0;
 }
 
+void lane_zero_set_port(struct lane_zero *zero, struct port *port)
+{
+	zero->port = port;
+}
+
 void lane_zero_fini(struct lane_zero *zero)
 {
 	free(zero->slab);

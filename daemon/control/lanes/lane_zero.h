@@ -57,6 +57,9 @@ int lane_zero_init(struct lane_zero *zero, struct port *port,
 		   void *misrouted_context);
 void lane_zero_fini(struct lane_zero *zero);
 
+/* Another port takes the place of the one before. Not within a turn. */
+void lane_zero_set_port(struct lane_zero *zero, struct port *port);
+
 /* One bounded turn: receives, runs the timers, sends. Returns how many packets there were. */
 uint32_t lane_zero_turn(struct lane_zero *zero, uint64_t now_ns);
 

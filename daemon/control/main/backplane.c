@@ -301,6 +301,12 @@ struct network_user backplane_network_user(struct backplane *backplane)
 	};
 }
 
+void backplane_cut(struct backplane *backplane, bool is_cut)
+{
+	port_stack_set_cut(&backplane->ports, is_cut);
+	lane_zero_set_port(&backplane->zero, backplane->ports.top);
+}
+
 /* --- opening and closing ---------------------------------------------------------------------- */
 
 /* Stores a counter of lane 0 in the statistics page, and at first names it. */

@@ -74,6 +74,9 @@ void backplane_close(struct backplane *backplane);
 /* How device_network.h tells of addresses. */
 struct network_user backplane_network_user(struct backplane *backplane);
 
+/* Cuts the link of lane 0, or mends it. */
+void backplane_cut(struct backplane *backplane, bool is_cut);
+
 /* Runs a bounded turn: packets of lane 0, messages of device processes. Returns whether there was
  * anything to do. */
 bool backplane_turn(struct backplane *backplane, uint64_t now_ns);

@@ -266,6 +266,14 @@ static int control_become_user(const struct identity *user, char *reason)
 	return result;
 }
 
+static void control_cut_link(void *context, bool is_cut)
+{
+	struct control_plane *control = context;
+
+	backplane_cut(&control->backplane, is_cut);
+	device_network_cut(&control->network, is_cut);
+}
+
 static int control_open_clients(struct control_plane *control, const struct control_config *config,
 				const char *path, char *reason)
 {
@@ -276,6 +284,7 @@ static int control_open_clients(struct control_plane *control, const struct cont
 		.facts = &control->facts,
 		.settings = &control->settings,
 		.neighbours = &control->network.neighbours,
+		.conditions = {control_cut_link, control},
 		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
 	const struct ctl_server_config server_config = {

@@ -172,7 +172,8 @@ void device_network_fill_facts(struct device_network *network)
 				.netdev_index = network->addressing->netdev_index,
 			};
 	facts->port.own_gid_index = (uint8_t)gid_table_own(&network->gids);
-	facts->port.state = network->watch.state.is_running ? RNIC_PORT_ACTIVE : RNIC_PORT_DOWN;
+	facts->port.state = network->watch.state.is_running && !facts->is_cut ? RNIC_PORT_ACTIVE
+									      : RNIC_PORT_DOWN;
 	facts->port.active_mtu = network_mtu_code(network_path_mtu(network));
 	facts->hop_limit_ipv4 = hop_limit_read(AF_INET, network->addressing->netdev);
 	facts->hop_limit_ipv6 = hop_limit_read(AF_INET6, network->addressing->netdev);
@@ -326,6 +327,14 @@ static void network_apply(struct device_network *network)
 		network_show(network);
 	if (facts->port.state != state)
 		network_log_state(network);
+	network->user.set_facts(network->user.context, network_path_mtu(network));
+}
+
+void device_network_cut(struct device_network *network, bool is_cut)
+{
+	network->facts->is_cut = is_cut;
+	device_network_fill_facts(network);
+	network_show(network);
 	network->user.set_facts(network->user.context, network_path_mtu(network));
 }
 

@@ -72,6 +72,9 @@ void device_network_close(struct device_network *network);
 uint32_t device_network_gids(const struct device_network *network,
 			     struct rnic_gid gids[GID_TABLE_SLOTS]);
 
+/* Cuts the link, or mends it: port state and facts follow. The user drops or passes the packets. */
+void device_network_cut(struct device_network *network, bool is_cut);
+
 /* Updates the facts, which clients get. */
 void device_network_fill_facts(struct device_network *network);
 

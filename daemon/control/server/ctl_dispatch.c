@@ -15,6 +15,7 @@
 static int (*const ctl_handlers[RNIC_CTL_OPERATION_COUNT])(struct ctl_call *call) = {
 	[RNIC_CTL_HELLO] = ctl_hello,
 	[RNIC_CTL_SHOW] = ctl_show,
+	[RNIC_CTL_CONDITION] = ctl_condition,
 	[RNIC_CTL_CM_CREATE_CHANNEL] = ctl_cm_create_channel,
 	[RNIC_CTL_CM_DESTROY_CHANNEL] = ctl_cm_destroy_channel,
 	[RNIC_CTL_CM_SEND_EVENTS] = ctl_cm_send_events,
@@ -56,8 +57,12 @@ static int ctl_check(struct ctl_call *call)
 		return ctl_refuse(call, -EPROTO,
 				  client->has_greeted ? "HELLO came twice"
 						      : "a connection begins with HELLO");
-	if (client->is_admin && !is_hello && operation != RNIC_CTL_SHOW)
-		return ctl_refuse(call, -EPERM, "an admin connection can only ask for SHOW");
+	if (client->is_admin && !is_hello && operation != RNIC_CTL_SHOW &&
+	    operation != RNIC_CTL_CONDITION)
+		return ctl_refuse(call, -EPERM,
+				  "an admin connection can only ask for SHOW and CONDITION");
+	if (!client->is_admin && operation == RNIC_CTL_CONDITION)
+		return ctl_refuse(call, -EPERM, "CONDITION comes on an admin connection");
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests of control connections: HELLO first, then SHOW and the requests of the connection
- * manager. Checks the order, and whether the client may ask, and passes the request to the handler
- * of its operation.
+ * The requests of control connections: HELLO first, then SHOW, CONDITION and the requests of the
+ * connection manager. Checks the order, and whether the client may ask, and passes the request to
+ * the handler of its operation.
  */
 #ifndef DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
 #define DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
@@ -16,6 +16,9 @@ extern const struct request_role ctl_dispatch_role;
 /* The handlers of requests that the control plane answers; ctl_call.h says what a handler does. */
 /* ctl_hello.c */
 int ctl_hello(struct ctl_call *call);
+
+/* ctl_condition.c */
+int ctl_condition(struct ctl_call *call);
 
 /* ctl_show.c */
 int ctl_show(struct ctl_call *call);

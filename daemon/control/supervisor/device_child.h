@@ -18,6 +18,7 @@
 #include "daemon/control/supervisor/client_ledger.h"
 #include "daemon/control/supervisor/device_set_host.h"
 #include "daemon/control/supervisor/memory_budget.h"
+#include "daemon/control/supervisor/pending_order.h"
 #include "daemon/control/supervisor/pending_query.h"
 #include "daemon/control/supervisor/shared_page.h"
 #include "daemon/control/supervisor/stats_totals.h"
@@ -139,6 +140,7 @@ struct device_child {
 	struct device_inbox inbox;
 	struct child_log log;
 	struct pending_query rows;
+	struct pending_order order;
 	struct deferred_close deferred_close; /* for the link; what is in there is the user's */
 	uint64_t dead_ns;		      /* since then it is DEAD */
 	char udp_port[RNIC_CTL_NAME_BYTES];   /* of READY */

@@ -126,6 +126,7 @@ static int link_send_facts(struct device_child *process)
 		.path_mtu_bytes = common->path_mtu_bytes,
 		.hop_limit_ipv4 = common->facts->hop_limit_ipv4,
 		.hop_limit_ipv6 = common->facts->hop_limit_ipv6,
+		.is_cut = common->facts->is_cut,
 		.netdev_index = common->start->netdev_index,
 		.port = common->facts->port,
 		.gids = common->facts->gids,
@@ -408,6 +409,15 @@ static bool link_take_rows(struct device_child *process, struct process_receipt 
 	return pending_query_take(&process->rows, head, receipt->payload + sizeof(*head));
 }
 
+static bool link_take_order_reply(struct device_child *process, struct process_receipt *receipt)
+{
+	struct rnic_process_order_reply *answer = (void *)receipt->payload;
+
+	process->common->has_news = true;
+	link_clean_text(answer->reason);
+	return pending_order_take(&process->order, answer);
+}
+
 /*
  * How many packets a process may hand in: `burst` at once, and then one in each interval. The
  * addresses in a PACKET are what the process claims, so that a process which was taken over reaches
@@ -535,6 +545,7 @@ static link_handler *const link_handlers[RNIC_PROCESS_OPERATION_COUNT] = {
 	[RNIC_PROCESS_TROUBLE] = link_take_trouble,
 	[RNIC_PROCESS_CLIENT_GONE] = link_take_client_gone,
 	[RNIC_PROCESS_PROBED] = link_take_probed,
+	[RNIC_PROCESS_ORDER_REPLY] = link_take_order_reply,
 };
 
 static bool link_take(struct device_child *process, struct process_receipt *receipt)

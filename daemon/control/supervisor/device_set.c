@@ -539,6 +539,8 @@ static void set_tick(struct device_child *process)
 		child_log_read(&process->log, now_ns);
 	if (pending_query_expire(&process->rows, now_ns))
 		process->common->has_news = true;
+	if (pending_order_expire(&process->order, now_ns))
+		process->common->has_news = true;
 }
 
 void device_set_note_events(struct device_set *set)
@@ -609,6 +611,7 @@ uint64_t device_set_next_deadline_ns(const struct device_set *set)
 			set_idle_deadline_ns(process),
 			process->rows.state == PENDING_QUERY_FREE ? UINT64_MAX
 								  : process->rows.until_ns,
+			pending_order_deadline_ns(&process->order),
 		};
 
 		earliest_ns = rnic_earliest_ns(deadlines_ns, RNIC_COUNT_OF(deadlines_ns));

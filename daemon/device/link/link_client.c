@@ -142,6 +142,13 @@ static void link_client_answer_rows(struct link_client *link)
 	}
 }
 
+static void link_client_answer_order(struct link_client *link)
+{
+	if (link->has_answer && link_client_send(link, RNIC_PROCESS_ORDER_REPLY, &link->answer,
+						 sizeof(link->answer), NULL, 0) != -EAGAIN)
+		link->has_answer = false;
+}
+
 /* --- from the control plane ------------------------------------------------------------------ */
 
 /* Takes descriptor `i` of the message; -1: there is none. */
@@ -280,6 +287,16 @@ static void link_client_joined(struct link_client *link)
 			    strerror(-result));
 }
 
+static void link_client_carry_out(struct link_client *link)
+{
+	const struct rnic_process_order *order = (const void *)link->receipt.payload;
+
+	link->answer = (struct rnic_process_order_reply){.request_id = order->request_id};
+	link->answer.status = device_carry_out(link->device, order, link->answer.reason);
+	link->has_answer = true;
+	link_client_answer_order(link);
+}
+
 static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
 	struct link_client *link) = {
 	[RNIC_PROCESS_GID] = link_client_set_gid,
@@ -290,6 +307,7 @@ static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
 	[RNIC_PROCESS_PACKET] = link_client_packet,
 	[RNIC_PROCESS_CLIENT_GONE] = link_client_end_client,
 	[RNIC_PROCESS_PROBE] = link_client_probe,
+	[RNIC_PROCESS_ORDER] = link_client_carry_out,
 };
 
 /* Carries out one message. Returns false when there is none. */
@@ -385,12 +403,13 @@ void link_client_tick(struct link_client *link, uint64_t now_ns)
 {
 	link_client_tell_gone(link);
 	link_client_answer_rows(link);
+	link_client_answer_order(link);
 	group_joins_tick(&link->joins, now_ns);
 }
 
 uint64_t link_client_next_deadline_ns(const struct link_client *link, uint64_t now_ns)
 {
-	const bool is_behind = link->rows_count > 0 || link->gone_count > 0;
+	const bool is_behind = link->rows_count > 0 || link->gone_count > 0 || link->has_answer;
 	const uint64_t retry_ns = is_behind ? now_ns + GROUP_JOINS_RETRY_NS : UINT64_MAX;
 	const uint64_t joins_ns = group_joins_next_deadline_ns(&link->joins);
 

@@ -39,6 +39,8 @@ struct link_client {
 	uint32_t gone_count;
 	struct rnic_process_rows rows[LINK_CLIENT_ROWS_MAX]; /* to be answered */
 	uint32_t rows_count;
+	struct rnic_process_order_reply answer; /* to the latest order */
+	bool has_answer;			/* it is to be sent */
 	bool is_down;
 	struct process_receipt receipt;
 };

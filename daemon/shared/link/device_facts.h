@@ -18,6 +18,7 @@ struct device_facts {
 	struct rnic_ctl_pkeys_reply pkeys;
 	uint8_t hop_limit_ipv4; /* that the kernel gives to packets to one host; 0: unknown */
 	uint8_t hop_limit_ipv6;
+	bool is_cut; /* rnicctl link down */
 };
 
 /* Whether the GID table has a usable address at `index`. */

@@ -306,3 +306,18 @@ int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, vo
 	*count = all_count;
 	return 0;
 }
+
+int admin_link_condition(struct admin_link *link, const struct rnic_ctl_condition *condition,
+			 char text[RNIC_CTL_TEXT_BYTES])
+{
+	const struct rnic_ctl_condition_reply *reply;
+	union message message;
+	int error = admin_link_exchange(link, RNIC_CTL_CONDITION, condition, sizeof(*condition),
+					&message);
+
+	if (error)
+		return error;
+	reply = (const void *)(message.bytes + sizeof(message.header));
+	snprintf(text, RNIC_CTL_TEXT_BYTES, "%.*s", (int)sizeof(reply->text) - 1, reply->text);
+	return 0;
+}

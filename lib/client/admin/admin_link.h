@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to a daemon for looking only: HELLO as administrator, then SHOW. The link owns its
- * socket. Every call is bounded in time: a daemon that does not answer within ADMIN_LINK_TIMEOUT_S
- * is an error, never a hang. Signals end no call; a call that they interrupt takes at most twice as
- * long.
+ * A connection to a daemon for rnicctl: HELLO as administrator, then SHOW and CONDITION. The link
+ * owns its socket. Every call is bounded in time: a daemon that does not answer within
+ * ADMIN_LINK_TIMEOUT_S is an error, never a hang. Signals end no call; a call that they interrupt
+ * takes at most twice as long.
  */
 #ifndef LIB_CLIENT_ADMIN_ADMIN_LINK_H
 #define LIB_CLIENT_ADMIN_ADMIN_LINK_H
@@ -64,5 +64,12 @@ int admin_link_show_page(struct admin_link *link, uint32_t kind, struct admin_pa
  */
 int admin_link_show(struct admin_link *link, uint32_t kind, size_t row_bytes, void **rows,
 		    size_t *count);
+
+/*
+ * Makes a condition happen. On success `text` has the daemon's sentence, or is empty. Errors as of
+ * admin_link_show(), and the daemon's refusal.
+ */
+int admin_link_condition(struct admin_link *link, const struct rnic_ctl_condition *condition,
+			 char text[RNIC_CTL_TEXT_BYTES]);
 
 #endif

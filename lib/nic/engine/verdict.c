@@ -135,6 +135,16 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 			.cause = RNIC_CAUSE_CQ_OVERRUN,
 		},
 	[VERDICT_FIRST_PSN] = ANSWER(FIRST_PSN, NO_NAK, OUT_OF_SEQUENCE_REQUESTS),
+	[VERDICT_ORDERED] =
+		{
+			.syndrome = NO_NAK,
+			.receive_status = NONE,
+			.send_status = NONE,
+			.is_fatal = true,
+			.async_event = EVENT(QP_FATAL),
+			.counter = COUNTER_FLUSHED_COMPLETIONS,
+			.cause = RNIC_CAUSE_ORDERED,
+		},
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict)

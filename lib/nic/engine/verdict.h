@@ -60,6 +60,7 @@ enum verdict {
 
 	VERDICT_FLUSHED,
 	VERDICT_CQ_OVERRUN,
+	VERDICT_ORDERED, /* somebody wanted the error: rnicctl */
 
 	/* Seen, and no request ends for it. */
 	VERDICT_FIRST_PSN, /* the first packets have a PSN far from the one that was agreed on */

@@ -14,6 +14,13 @@ void data_path_fini(struct data_path *path)
 	transmit_fini(&path->transmit);
 }
 
+void data_path_set_port(struct data_path *path, struct port *port)
+{
+	path->port = port;
+	path->receive.port = port;
+	path->transmit.port = port;
+}
+
 void data_path_set_lane(struct data_path *path, uint8_t lane, receive_misrouted *take_misrouted,
 			void *context)
 {

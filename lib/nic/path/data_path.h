@@ -24,6 +24,9 @@ struct data_path {
 int data_path_init(struct data_path *path, struct engine *engine, struct port *port);
 void data_path_fini(struct data_path *path);
 
+/* Another port takes the place of the one before. Not within a turn. */
+void data_path_set_port(struct data_path *path, struct port *port);
+
 /*
  * The process has `lane` alone (RNIC_LANE_NONE: all of the device, as at first). `take_misrouted`
  * gets the packets for other lanes that came here, while a turn runs; NULL: they are dropped.

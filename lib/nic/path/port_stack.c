@@ -110,6 +110,19 @@ close_capture:
 	return result;
 }
 
+void port_stack_set_cut(struct port_stack *stack, bool is_cut)
+{
+	if (is_cut == stack->is_cut)
+		return;
+	stack->is_cut = is_cut;
+	if (is_cut) {
+		cut_init(&stack->cut, stack->top);
+		stack->top = &stack->cut.port;
+	} else {
+		stack->top = stack->cut.next;
+	}
+}
+
 void port_stack_close(struct port_stack *stack)
 {
 	stack->top->ops->close(stack->top);

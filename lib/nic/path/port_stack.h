@@ -2,7 +2,10 @@
 /*
  * Builds the stack of ports below a data path:
  *
- *     fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) -> UDP
+ *     cut -> fault -> capture -> loopback (packets to ourselves) -> multicast (of groups joined) ->
+ * UDP
+ *
+ * Faults and the cut come and go while the stack is open, and then `top` is another port.
  *
  * A process of a lane has a stack like that of a whole device, but opens no socket and no file: its
  * GIDs come later with their sockets (port_ops.set_gid), its groups too (multicast_give()), and its
@@ -12,6 +15,7 @@
 #define LIB_NIC_PATH_PORT_STACK_H
 
 #include "lib/nic/port/conditions/capture.h"
+#include "lib/nic/port/conditions/cut.h"
 #include "lib/nic/port/local/multicast.h"
 #include "lib/nic/port/udp/udp_port.h"
 
@@ -42,6 +46,8 @@ struct port_stack {
 	struct port *top;	  /* owns all ports below */
 	struct capture *capture;  /* in the stack; NULL: none */
 	const struct port *fault; /* in the stack; NULL: none */
+	bool is_cut;
+	struct cut cut; /* the top, while `is_cut` */
 };
 
 /*
@@ -51,5 +57,8 @@ struct port_stack {
 int port_stack_open(struct port_stack *stack, const struct port_stack_config *config,
 		    uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 void port_stack_close(struct port_stack *stack);
+
+/* Cuts the link, or mends it. The caller gives the new `top` to all that knew the old one. */
+void port_stack_set_cut(struct port_stack *stack, bool is_cut);
 
 #endif

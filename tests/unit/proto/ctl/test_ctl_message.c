@@ -80,6 +80,7 @@ static const struct {
 	{RNIC_CTL_CREATE_QUEUE_REGION, "CREATE_QUEUE_REGION", 8, 8, 1},
 	{RNIC_CTL_DESTROY_QUEUE_REGION, "DESTROY_QUEUE_REGION", 8, 0, 0},
 	{RNIC_CTL_WATCH_MEMORY, "WATCH_MEMORY", 8, 0, 0},
+	{RNIC_CTL_CONDITION, "CONDITION", 16, 160, 0},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
@@ -306,6 +307,7 @@ static void test_connections(void **state)
 	for (size_t i = 0; i < RNIC_COUNT_OF(operations); i++) {
 		const char *name = operations[i].name;
 		const bool is_control = strcmp(name, "HELLO") == 0 || strcmp(name, "SHOW") == 0 ||
+					strcmp(name, "CONDITION") == 0 ||
 					strncmp(name, "CM_", 3) == 0;
 
 		assert_int_equal(rnic_ctl_operation_connection(operations[i].operation),

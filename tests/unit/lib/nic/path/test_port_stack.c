@@ -145,6 +145,40 @@ static void test_without_lanes(void **state)
 	free(inbox);
 }
 
+/* What is sent while the link is cut is lost, and what comes then is gone when the link is whole.
+ */
+static void test_cut(void **state)
+{
+	struct rnic_gid gids[RNIC_GIDS_MAX] = {fixture_own_gid(77)};
+	struct port_stack_config config = config_of(RNIC_LANE_NONE);
+	struct fixture_inbox *inbox = calloc(1, sizeof(*inbox));
+	struct datagram datagram = fixture_datagram(0, &gids[0], &gids[0], BYTES);
+	struct datagram arrived[8];
+	struct port_stack stack;
+	struct port *whole;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	assert_non_null(inbox);
+	config.gids = gids;
+	assert_int_equal(port_stack_open(&stack, &config, fixture_now_ns(), text), 0);
+	whole = stack.top;
+	fixture_transmit(stack.top, &datagram, 1);
+	port_stack_set_cut(&stack, true);
+	port_stack_set_cut(&stack, true);
+	fixture_transmit(stack.top, &datagram, 1);
+	assert_int_equal(stack.loopback->counters.sent_datagrams, 1);
+	assert_int_equal(stack.top->ops->receive(stack.top, arrived, 8, fixture_now_ns()), 0);
+	port_stack_set_cut(&stack, false);
+	assert_ptr_equal(stack.top, whole);
+	assert_int_equal(stack.top->ops->receive(stack.top, arrived, 8, fixture_now_ns()), 0);
+	fixture_transmit(stack.top, &datagram, 1);
+	fixture_receive(stack.top, inbox, 1, 8);
+	port_stack_set_cut(&stack, true);
+	port_stack_close(&stack);
+	free(inbox);
+}
+
 /* Whatever fails, nothing stays open, the capture neither. */
 static void test_failures(void **state)
 {
@@ -170,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_lanes),
 		cmocka_unit_test(test_without_lanes),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_failures),
 	};
 

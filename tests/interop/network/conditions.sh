@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Conditions that rnicctl makes while programs run: conditions.sh TOPOLOGY PORT FAMILY
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../family/user_programs.sh"
+
+topology_start "$@"
+
+ctl() {
+	local side=$1 subcommand=$2
+	shift 2
+	on "$side" "$BIN/rnicctl" "$subcommand" --socket "${side_socket[$side]}" "$@"
+}
+
+# refuses WHAT PATTERN COMMAND...: exit status 1, and a line on standard error that matches; the next
+# one, if any, names the help.
+refuses() {
+	local what=$1 pattern=$2 status
+	shift 2
+	"$@" >"$WORK/refusal.out" 2>"$WORK/refusal"
+	status=$?
+	if [ $status -eq 1 ] && [ "$(grep -vc "^Try .* --help' " "$WORK/refusal")" -eq 1 ] &&
+		grep -Eq -- "$pattern" "$WORK/refusal"; then
+		pass "$what: $(head -n 1 "$WORK/refusal")"
+	else
+		fail "$what: status $status, wanted 1 and one line with \"$pattern\"" \
+			"$WORK/refusal"
+	fi
+}
+
+traffic_runs() {
+	holds 1 qps "any(r['sent_packets'] > 1000 for r in rows)"
+}
+
+# outage TIMEOUT COMMAND...: a stream of writes meets a link that is down while the command runs.
+outage() {
+	pair_start ib_write_bw -F -s 4096 -D 4 -u "$1"
+	shift
+	check "the traffic runs" wait_for 20 traffic_runs
+	check "the link goes down" ctl 0 link down
+	check "which it says" grep -q "is down: rnicctl link up" <(ctl 0 link)
+	check "and the device too" holds 0 device "rows['state'] == 'down'"
+	check "$*" "$@"
+	check "the link comes up" ctl 0 link up
+	check "which it says" grep -q "is up$" <(ctl 0 link)
+	pair_wait 60
+}
+
+client_has_ended() {
+	wait_for 10 has_ended "$client_pid"
+}
+
+# A timeout of 2^18 * 4.096 us, seven times, is longer than two seconds; one of 2^10 ends soon.
+link_down() {
+	local watch
+	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
+	watch=$!
+	own $watch
+	wait_for 20 grep -q "async event" "$WORK/watch"
+	outage 18 sleep 2 # the length of the outage is what is tested
+	pair_judge "the traffic goes on behind the outage"
+	check "ibv_asyncwatch saw both events" matches_events
+	outage 10 client_has_ended
+	check "a short timeout ends it" grep -q "Failed status 12" "$WORK/client.out"
+	end_process $watch
+}
+
+matches_events() {
+	[ "$(grep -o "IBV_EVENT_[A-Z_]*" "$WORK/watch" | tr '\n' ' ')" = \
+		"IBV_EVENT_PORT_ERR IBV_EVENT_PORT_ACTIVE " ]
+}
+
+# event_program_start [UID]: sets event_pid, qpn and client of the program on side 0.
+event_program_start() {
+	local input
+	mkfifo "$WORK/event.in"
+	exec {input}<>"$WORK/event.in"
+	event_input=$input
+	(
+		side_user[0]=${1:-}
+		exec_program 0 "$BUILD/tests/event_program"
+	) <"$WORK/event.in" >"$WORK/event.out" 2>&1 &
+	event_pid=$!
+	own $!
+	wait_for 20 grep -q ready "$WORK/event.out"
+	qpn=$(sed -n 's/^ready //p' "$WORK/event.out")
+	client=$(query 0 qps "next(r['client'] for r in rows if r['qpn'] == $((qpn)))")
+	cq=$client/$(query 0 cqs "next(r['slot'] for r in rows if r['client'] == $client)")
+	srqn=$(query 0 srqs "next(r['number'] for r in rows if r['client'] == $client)")
+}
+
+event_program_end() {
+	echo >&"$event_input"
+	expect_end 10 "$event_pid" 0 "the program" "$WORK/event.out"
+	rm "$WORK/event.in"
+}
+
+has_event() {
+	wait_for 5 grep -q "^event $1" "$WORK/event.out"
+}
+
+events() {
+	event_program_start
+	ctl 0 event port-err && check "a port error" has_event "port error"
+	ctl 0 event port-active && check "an active port" has_event "port active"
+	check "the port itself is as before" holds 0 device "rows['state'] == 'active'"
+	ctl 0 event gid-change && check "a change of GIDs" has_event "GID table change"
+	ctl 0 event device-fatal && check "a fatal error" has_event "local catastrophic error"
+	ctl 0 event srq-err "$srqn" && check "an error of an SRQ" has_event "SRQ catastrophic error"
+	check "a queue pair is brought into error" ctl 0 qp error "$qpn"
+	check "what was posted is flushed" \
+		wait_for 5 grep -q "^completion Work Request Flushed Error" "$WORK/event.out"
+	check "and no event comes" test "$(grep -c "^event.*QP" "$WORK/event.out")" -eq 0
+	check "rnicctl says why" holds 0 qps "any('was ordered' in r['last_error'] for r in rows)"
+	ctl 0 event qp-fatal "$qpn" && check "an error of a queue pair" \
+		has_event "local work queue catastrophic error"
+	ctl 0 event cq-err "$cq" && check "an error of a CQ" has_event "CQ error"
+	check "which is in error" holds 0 cqs "all(r['overrun'] for r in rows)"
+	refuses "a CQ that is in error" "is in error already" ctl 0 event cq-err "$cq"
+	event_program_end
+}
+
+bad_input() {
+	refuses "no word" "a word is missing" ctl 0 event
+	refuses "another word" "\"port-error\" is not one of port-err, port-active" \
+		ctl 0 event port-error
+	refuses "no number" "qp-fatal of which queue pair" ctl 0 event qp-fatal
+	refuses "no number at all" "\"x\" is not the QPN of rnicctl show qps" ctl 0 qp error x
+	refuses "a number too large" "is not the QPN" ctl 0 qp error 0x100000000
+	refuses "an unknown queue pair" "no program has it" ctl 0 qp error 0x812345
+	refuses "an unknown CQ" "no completion queue 7" ctl 0 event cq-err 7
+	refuses "an unknown client" "no program has it" ctl 0 event cq-err 999999/1
+	refuses "an unknown SRQ" "no shared receive queue 0x77" ctl 0 event srq-err 0x77
+	refuses "another device" "this daemon has the device rnic0 at .*, not eth9" \
+		ctl 0 link down eth9
+	check "the device by its name" ctl 0 link up rnic0
+	refuses "no daemon" "start rnicd" "$BIN/rnicctl" link down --socket "$WORK/nobody.sock"
+}
+
+# The programs of another user need a daemon of root, where each user has a device process.
+rights() {
+	local word
+	event_program_start $user_a
+	for word in "link down" "event port-err" "event device-fatal"; do
+		# shellcheck disable=SC2086 # words
+		refuses "$word by a user" "all users: root may do it, user $user_b may not" \
+			as $user_b "$BIN/rnicctl" $word --socket "${side_socket[0]}"
+	done
+	refuses "the queue pair of another user" "belongs to user $user_a: .* $user_b may not" \
+		as $user_b "$BIN/rnicctl" qp error "$qpn" --socket "${side_socket[0]}"
+	refuses "the CQ of another user" "belongs to user $user_a" \
+		as $user_b "$BIN/rnicctl" event cq-err "$cq" --socket "${side_socket[0]}"
+	check "how the link is, by any user" grep -q "is up$" \
+		<(as $user_b "$BIN/rnicctl" link --socket "${side_socket[0]}")
+	check "the own queue pair" as $user_a "$BIN/rnicctl" qp error "$qpn" \
+		--socket "${side_socket[0]}"
+	check "is in error" holds 0 qps "any(r['state'] == 'ERR' for r in rows)"
+	event_program_end
+}
+
+bad_input
+events
+link_down
+# --direct needs a daemon of the program's own user.
+[ -n "${RNIC_TEST_DIRECT:-}" ] || [ "$(id -u)" -ne 0 ] || rights
+topology_finish

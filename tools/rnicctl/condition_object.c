@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/rnicctl/condition_object.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A number in decimal, or in hexadecimal behind 0x, that ends before `end`. */
+static bool read_object_number(const char **text, char end, uint32_t *number)
+{
+	char *rest;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(*text, &rest, 0);
+	if (rest == *text || **text == '-' || *rest != end || errno != 0 || value > UINT32_MAX)
+		return false;
+	*text = rest;
+	*number = (uint32_t)value;
+	return true;
+}
+
+static int complain_of_number(const char *name, const char *wanted)
+{
+	fprintf(stderr, "rnicctl: \"%s\" is not %s\n", name, wanted);
+	return -EINVAL;
+}
+
+/* Stores the client of the one row that has the number; the clients of the others are printed. */
+static int choose_client(const uint32_t *clients, size_t count, const char *name, const char *what,
+			 uint32_t *client_id)
+{
+	if (count == 1) {
+		*client_id = clients[0];
+		return 0;
+	}
+	if (count == 0) {
+		fprintf(stderr, "rnicctl: you have no %s %s: rnicctl show lists yours\n", what,
+			name);
+		return -ENOENT;
+	}
+	fprintf(stderr, "rnicctl: several programs have a %s %s: type CLIENT/%s, with the client",
+		what, name, name);
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, "%s%u", i == 0 ? " " : i + 1 < count ? ", " : " or ", clients[i]);
+	fprintf(stderr, "\n");
+	return -EEXIST;
+}
+
+static int find_cq_client(struct admin_link *link, const char *name,
+			  struct rnic_ctl_condition *condition)
+{
+	const struct rnic_show_cq *cqs;
+	uint32_t *clients;
+	size_t count, found = 0;
+	void *rows;
+	int error = admin_link_show(link, RNIC_SHOW_CQS, sizeof(*cqs), &rows, &count);
+
+	if (error)
+		goto complain;
+	cqs = rows;
+	clients = calloc(count + 1, sizeof(*clients));
+	for (size_t i = 0; clients != NULL && i < count; i++)
+		if (cqs[i].slot == condition->number)
+			clients[found++] = cqs[i].client_id;
+	error = clients != NULL ? choose_client(clients, found, name, "completion queue",
+						&condition->client_id)
+				: -ENOMEM;
+	free(clients);
+	free(rows);
+	return error;
+
+complain:
+	fprintf(stderr, "rnicctl: %s\n", link->reason);
+	return error;
+}
+
+static int find_cq_of(struct admin_link *link, const char *name,
+		      struct rnic_ctl_condition *condition)
+{
+	const char *at = name;
+
+	if (read_object_number(&at, '/', &condition->client_id)) {
+		at++;
+		return read_object_number(&at, '\0', &condition->number)
+			       ? 0
+			       : complain_of_number(name, "CLIENT/CQ of rnicctl show cqs");
+	}
+	at = name;
+	if (!read_object_number(&at, '\0', &condition->number))
+		return complain_of_number(name, "CQ or CLIENT/CQ of rnicctl show cqs");
+	return find_cq_client(link, name, condition);
+}
+
+static int find_srq_of(struct admin_link *link, const char *name,
+		       struct rnic_ctl_condition *condition)
+{
+	const struct rnic_show_srq *srqs;
+	const char *at = name;
+	uint32_t client = 0;
+	size_t count, found = 0;
+	void *rows;
+	int error;
+
+	if (!read_object_number(&at, '\0', &condition->number))
+		return complain_of_number(name, "the SRQN of rnicctl show srqs");
+	error = admin_link_show(link, RNIC_SHOW_SRQS, sizeof(*srqs), &rows, &count);
+	if (error) {
+		fprintf(stderr, "rnicctl: %s\n", link->reason);
+		return error;
+	}
+	srqs = rows;
+	for (size_t i = 0; i < count && found == 0; i++) {
+		if (srqs[i].number != condition->number)
+			continue;
+		client = srqs[i].client_id;
+		found++;
+	}
+	free(rows);
+	return choose_client(&client, found, name, "shared receive queue", &condition->client_id);
+}
+
+int condition_object_find(struct admin_link *link, const char *name,
+			  struct rnic_ctl_condition *condition)
+{
+	const char *at = name;
+
+	switch (condition->condition) {
+	case RNIC_CONDITION_CQ_ERR:
+		return find_cq_of(link, name, condition);
+	case RNIC_CONDITION_SRQ_ERR:
+		return find_srq_of(link, name, condition);
+	default:
+		return read_object_number(&at, '\0', &condition->number)
+			       ? 0
+			       : complain_of_number(name, "the QPN of rnicctl show qps");
+	}
+}

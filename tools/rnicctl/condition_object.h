@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the object of a condition by the name that a person types. */
+#ifndef TOOLS_RNICCTL_CONDITION_OBJECT_H
+#define TOOLS_RNICCTL_CONDITION_OBJECT_H
+
+#include "lib/client/admin/admin_link.h"
+
+/*
+ * Completes `condition` by the object `name`: the QPN of a queue pair; the number of a completion
+ * queue, CQ or CLIENT/CQ as rnicctl show cqs has them; the SRQN of a shared receive queue. Negative
+ * errno with a complaint on standard error.
+ */
+int condition_object_find(struct admin_link *link, const char *name,
+			  struct rnic_ctl_condition *condition);
+
+#endif
