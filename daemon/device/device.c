@@ -189,7 +189,6 @@ static int device_open_ports(struct device *device, const struct device_config *
 		.port = config->port,
 		.segmentation = config->segmentation,
 		.ask_neighbours = config->ask_neighbours,
-		.fault = config->fault,
 		.has_capture_fd = config->has_capture_fd,
 		.capture_fd = config->capture_fd,
 		.copies = {device_count_copies, device},

@@ -92,6 +92,13 @@ void device_deliver(struct device *device, const struct rnic_addresses *addresse
 int device_probe_peer(struct device *device, uint32_t qpn, uint64_t *received_packets);
 
 /*
+ * Loads the rules that are not loaded yet, and unloads those that are not among `rules`. Not within
+ * a turn. -EINVAL for a text that is no rule, -ENOMEM: some rules are loaded, others not.
+ */
+int device_set_rules(struct device *device, const struct rnic_process_rules *rules,
+		     uint64_t now_ns);
+
+/*
  * Carries out the condition of an order: an event, or an error of the client's object that the
  * order names. Not within a turn. Negative errno with a sentence in `reason`: -ENOENT, there is no
  * such object; -EINVAL, its state does not allow it.
@@ -112,15 +119,17 @@ void device_fill_stats(const struct device *device, struct rnic_stats_page *stat
 const char *device_port_name(const struct device *device);
 
 /*
- * Read the counter numbered `index`: of engine, ports and loop; of the rules of --fault; or of the
- * port as the IBTA defines its counters. False: there are no more.
+ * Read the counter numbered `index`: of engine, ports and loop; or of the port as the IBTA defines
+ * its counters. False: there are no more.
  */
 bool device_counter(const struct device *device, uint32_t index, const char **name,
 		    uint64_t *value);
-bool device_fault_counter(const struct device *device, uint32_t index,
-			  struct rnic_show_counter *counter);
 bool device_port_counter(const struct device *device, uint32_t index, const char **name,
 			 uint64_t *value);
+
+/* Read stack_lost_by_faults(), and stack_rule_read() of a slot below RNIC_RULES_MAX. */
+uint64_t device_lost_by_faults(const struct device *device);
+void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits);
 
 /* ---- turns ---- */
 

@@ -29,7 +29,6 @@ struct device_config {
 	uint32_t netdev_index;
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;		/* 0: not known */
-	const char *fault;		/* NULL: none */
 	bool has_capture_fd;		/* `capture_fd` is the capture; see port_stack.h */
 	int capture_fd;			/* the device closes it */
 	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */

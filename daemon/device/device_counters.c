@@ -36,11 +36,14 @@ bool device_counter(const struct device *device, uint32_t index, const char **na
 	return true;
 }
 
-/* One counter for each rule of --fault: the packets that the rule acted on. */
-bool device_fault_counter(const struct device *device, uint32_t index,
-			  struct rnic_show_counter *counter)
+uint64_t device_lost_by_faults(const struct device *device)
 {
-	return stack_counter_read_fault(&device->ports, index, counter->name, &counter->value);
+	return stack_lost_by_faults(&device->ports);
+}
+
+void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits)
+{
+	stack_rule_read(&device->ports, slot, id, hits);
 }
 
 bool device_port_counter(const struct device *device, uint32_t index, const char **name,

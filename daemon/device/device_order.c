@@ -9,10 +9,15 @@
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "lib/nic/engine/verbs/srq.h"
+#include "lib/nic/port/conditions/fault_plan.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+_Static_assert(RNIC_RULES_MAX == FAULT_RULES_MAX, "each slot has its place");
+_Static_assert(RNIC_RULE_TEXT_BYTES == FAULT_RULE_TEXT_BYTES, "each text fits");
 
 static struct session *order_find_session(const struct device *device, uint32_t client_id)
 {
@@ -146,4 +151,26 @@ int device_carry_out(struct device *device, const struct rnic_process_order *ord
 		return 0;
 	}
 	return order_of_object(device, order, reason);
+}
+
+/* --- rules of faults ------------------------------------------------------------------------- */
+
+int device_set_rules(struct device *device, const struct rnic_process_rules *rules, uint64_t now_ns)
+{
+	struct port_stack *ports = &device->ports;
+	int result = 0;
+
+	device_end_waits(device);
+	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
+		const struct rnic_process_rule *rule = &rules->rules[slot];
+		int error = -EINVAL;
+
+		if (memchr(rule->text, 0, sizeof(rule->text)) != NULL)
+			error = port_stack_set_rule(ports, slot, rule->id, rule->text, rule->seed,
+						    now_ns);
+		if (error != 0)
+			result = error;
+	}
+	data_path_set_port(&device->path, ports->top);
+	return result;
 }

@@ -314,7 +314,17 @@ RNIC_SIZE(struct rnic_ctl_mcast, 24);
 RNIC_AT(struct rnic_ctl_mcast, qp, 0);
 RNIC_AT(struct rnic_ctl_mcast, group, 8);
 
-RNIC_SIZE(struct rnic_ctl_condition, 16);
+RNIC_SIZE(struct rnic_show_fault, 144);
+RNIC_AT(struct rnic_show_fault, id, 0);
+RNIC_AT(struct rnic_show_fault, uid, 4);
+RNIC_AT(struct rnic_show_fault, is_of_all, 8);
+RNIC_AT(struct rnic_show_fault, reserved, 12);
+RNIC_AT(struct rnic_show_fault, hits, 16);
+RNIC_AT(struct rnic_show_fault, seed, 24);
+RNIC_AT(struct rnic_show_fault, text, 32);
+
+RNIC_SIZE(struct rnic_ctl_condition, 1040);
+RNIC_AT(struct rnic_ctl_condition, text, 16);
 RNIC_AT(struct rnic_ctl_condition, condition, 0);
 RNIC_AT(struct rnic_ctl_condition, client_id, 4);
 RNIC_AT(struct rnic_ctl_condition, number, 8);

@@ -33,6 +33,8 @@
 #define RNIC_CTL_NAME_BYTES	   RNIC_DEVICE_NAME_BYTES
 #define RNIC_CTL_LANES_BYTES	   64
 #define RNIC_CTL_PORTS_TEXT_BYTES  96
+#define RNIC_CTL_RULES_TEXT_BYTES  1024
+#define RNIC_RULE_TEXT_BYTES	   112 /* of one rule of faults */
 #define RNIC_CTL_PKEYS_TEXT_BYTES  (7 * RNIC_PKEYS_MAX)
 
 enum rnic_ctl_operation {
@@ -509,6 +511,9 @@ enum rnic_condition {
 	RNIC_CONDITION_QP_ERROR, /* the same without an event */
 	RNIC_CONDITION_CQ_ERR,	 /* of `client_id`, in slot `number`: no more completions */
 	RNIC_CONDITION_SRQ_ERR,	 /* of `client_id`, with `number`: the event alone */
+	RNIC_CONDITION_FAULT_ADD,    /* loads the rules of `text`, line `number` of a file */
+	RNIC_CONDITION_FAULT_DELETE, /* unloads rule `number` */
+	RNIC_CONDITION_FAULT_CLEAR,  /* unloads all rules that the asker may unload */
 	RNIC_CONDITION_COUNT,
 };
 
@@ -517,6 +522,7 @@ struct rnic_ctl_condition {
 	uint32_t client_id; /* of CQ_ERR and SRQ_ERR; else 0 */
 	uint32_t number;
 	uint32_t reserved;
+	char text[RNIC_CTL_RULES_TEXT_BYTES]; /* of FAULT_ADD, fault_rule.h; else empty */
 };
 
 /* What happened, as a sentence; "": what was asked for, and there is nothing to add. */
@@ -539,6 +545,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_TROUBLES,
 	RNIC_SHOW_PDS,
 	RNIC_SHOW_PATHS,
+	RNIC_SHOW_FAULTS,
 };
 
 struct rnic_ctl_show {
@@ -694,6 +701,17 @@ struct rnic_show_srq {
 	uint32_t limit;
 	uint32_t posted; /* entries that no QP has taken yet */
 	uint32_t is_xrc;
+};
+
+/* A rule of faults that is loaded. */
+struct rnic_show_fault {
+	uint32_t id;
+	uint32_t uid;	    /* of the user who loaded the rule */
+	uint32_t is_of_all; /* 1: packets of all users; 0: of this user's device process */
+	uint32_t reserved;
+	uint64_t hits; /* packets on which the rule acted */
+	uint64_t seed;
+	char text[RNIC_RULE_TEXT_BYTES];
 };
 
 struct rnic_show_counter {

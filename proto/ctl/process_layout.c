@@ -12,7 +12,7 @@ RNIC_AT(struct rnic_process_header, operation, 6);
 RNIC_AT(struct rnic_process_header, bytes, 8);
 RNIC_AT(struct rnic_process_header, reserved, 12);
 
-RNIC_SIZE(struct rnic_process_start, 1280);
+RNIC_SIZE(struct rnic_process_start, 256);
 RNIC_AT(struct rnic_process_start, lane, 0);
 RNIC_AT(struct rnic_process_start, uid, 4);
 RNIC_AT(struct rnic_process_start, flags, 8);
@@ -26,7 +26,6 @@ RNIC_AT(struct rnic_process_start, peer_ports, 36);
 RNIC_AT(struct rnic_process_start, memory_bytes, 40);
 RNIC_AT(struct rnic_process_start, device, 48);
 RNIC_AT(struct rnic_process_start, pkeys, 224);
-RNIC_AT(struct rnic_process_start, fault, 256);
 
 RNIC_SIZE(struct rnic_process_ready, 280);
 RNIC_AT(struct rnic_process_ready, status, 0);
@@ -111,6 +110,15 @@ RNIC_AT(struct rnic_process_order_reply, request_id, 0);
 RNIC_AT(struct rnic_process_order_reply, status, 4);
 RNIC_AT(struct rnic_process_order_reply, reason, 8);
 
+RNIC_SIZE(struct rnic_process_rule, 128);
+RNIC_AT(struct rnic_process_rule, id, 0);
+RNIC_AT(struct rnic_process_rule, reserved, 4);
+RNIC_AT(struct rnic_process_rule, seed, 8);
+RNIC_AT(struct rnic_process_rule, text, 16);
+
+RNIC_SIZE(struct rnic_process_rules, 8192);
+RNIC_AT(struct rnic_process_rules, rules, 0);
+
 RNIC_SIZE(struct rnic_facts_page, 16);
 RNIC_AT(struct rnic_facts_page, magic, 0);
 RNIC_AT(struct rnic_facts_page, reserved, 4);
@@ -122,7 +130,12 @@ RNIC_AT(struct rnic_stats_counter, kind, 8);
 RNIC_AT(struct rnic_stats_counter, reserved, 12);
 RNIC_AT(struct rnic_stats_counter, name, 16);
 
-RNIC_SIZE(struct rnic_stats_page, 10296);
+RNIC_SIZE(struct rnic_stats_rule, 16);
+RNIC_AT(struct rnic_stats_rule, id, 0);
+RNIC_AT(struct rnic_stats_rule, reserved, 4);
+RNIC_AT(struct rnic_stats_rule, hits, 8);
+
+RNIC_SIZE(struct rnic_stats_page, 11320);
 RNIC_AT(struct rnic_stats_page, magic, 0);
 RNIC_AT(struct rnic_stats_page, bytes, 4);
 RNIC_AT(struct rnic_stats_page, facts_sequence, 8);
@@ -137,12 +150,13 @@ RNIC_AT(struct rnic_stats_page, srq_count, 44);
 RNIC_AT(struct rnic_stats_page, counter_count, 48);
 RNIC_AT(struct rnic_stats_page, reserved, 52);
 RNIC_AT(struct rnic_stats_page, counters, 56);
+RNIC_AT(struct rnic_stats_page, rules, 10296);
 
-RNIC_SIZE(struct rnic_stats_file, 272440);
+RNIC_SIZE(struct rnic_stats_file, 273464);
 RNIC_AT(struct rnic_stats_file, page, 0);
-RNIC_AT(struct rnic_stats_file, qp_owners, 10296);
+RNIC_AT(struct rnic_stats_file, qp_owners, 11320);
 
-_Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_start) <=
+_Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_rules) <=
 		       RNIC_PROCESS_MESSAGE_BYTES,
 	       "the longest message fits");
 _Static_assert(_Alignof(struct rnic_process_facts) <= sizeof(struct rnic_process_header),

@@ -25,8 +25,7 @@ struct process_operation {
 	}
 
 static const struct process_operation process_operations[RNIC_PROCESS_OPERATION_COUNT] = {
-	[RNIC_PROCESS_START] = {sizeof(struct rnic_process_start),
-				{TEXT(struct rnic_process_start, fault)}},
+	[RNIC_PROCESS_START] = {sizeof(struct rnic_process_start), {{0}}},
 	[RNIC_PROCESS_READY] = {sizeof(struct rnic_process_ready),
 				{TEXT(struct rnic_process_ready, udp_port),
 				 TEXT(struct rnic_process_ready, reason)}},
@@ -49,6 +48,7 @@ static const struct process_operation process_operations[RNIC_PROCESS_OPERATION_
 	[RNIC_PROCESS_ORDER] = {sizeof(struct rnic_process_order), {{0}}},
 	[RNIC_PROCESS_ORDER_REPLY] = {sizeof(struct rnic_process_order_reply),
 				      {TEXT(struct rnic_process_order_reply, reason)}},
+	[RNIC_PROCESS_RULES] = {sizeof(struct rnic_process_rules), {{0}}},
 };
 
 /* The bytes that a payload itself says follow its struct. */

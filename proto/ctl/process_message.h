@@ -27,7 +27,7 @@
 #define RNIC_PROCESS_VERSION	   1
 #define RNIC_PROCESS_MESSAGE_BYTES 12288 /* no message is longer */
 #define RNIC_PROCESS_FDS_MAX	   9
-#define RNIC_PROCESS_FAULT_BYTES   1024
+#define RNIC_RULES_MAX		   64 /* that are loaded at a time */
 #define RNIC_PROCESS_TEXT_BYTES	   256
 
 enum rnic_process_operation {
@@ -49,6 +49,7 @@ enum rnic_process_operation {
 	RNIC_PROCESS_PROBED,	  /* to the control plane, the answer: struct rnic_process_probe */
 	RNIC_PROCESS_ORDER,	  /* to the device process: struct rnic_process_order */
 	RNIC_PROCESS_ORDER_REPLY, /* to the control plane: struct rnic_process_order_reply */
+	RNIC_PROCESS_RULES,	  /* to the device process: struct rnic_process_rules */
 	RNIC_PROCESS_OPERATION_COUNT,
 };
 
@@ -82,7 +83,6 @@ struct rnic_process_start {
 	uint64_t memory_bytes; /* for the process, shared or its own, at most */
 	struct rnic_device_attributes device;
 	struct rnic_ctl_pkeys_reply pkeys;
-	char fault[RNIC_PROCESS_FAULT_BYTES]; /* the text of --fault; empty: none */
 };
 
 /* `status` is 0, or a negative errno with a sentence in `reason`; the process ends then. */
@@ -169,6 +169,19 @@ struct rnic_process_rows_reply {
 	uint32_t reserved;
 };
 
+/* A rule of faults: a text that was checked, as fault_rule.h has it. */
+struct rnic_process_rule {
+	uint32_t id; /* 0: the slot is empty */
+	uint32_t reserved;
+	uint64_t seed; /* where the text has none */
+	char text[RNIC_RULE_TEXT_BYTES];
+};
+
+/* All rules that the process is to have, by slot. A rule that stays goes on as it is. */
+struct rnic_process_rules {
+	struct rnic_process_rule rules[RNIC_RULES_MAX];
+};
+
 /*
  * The device process carries out the condition, and answers with 0, or with a negative errno and a
  * sentence. One order is under way for each process. LINK changes nothing: its answer says that all
@@ -225,7 +238,7 @@ struct rnic_facts_page {
 
 enum rnic_stats_kind {
 	RNIC_STATS_DEVICE = 1, /* of engine, ports and loop */
-	RNIC_STATS_FAULT = 2,  /* of the rules of --fault */
+	RNIC_STATS_FAULT = 2,  /* of faults, beside the hits of rules */
 	RNIC_STATS_PORT = 3,   /* of the port as the IBTA defines its counters */
 };
 
@@ -236,6 +249,27 @@ struct rnic_stats_counter {
 	uint32_t reserved;
 	char name[48];
 };
+
+/*
+ * How often a rule acted. The device process stores `id` 0 before it changes `hits` to those of
+ * another rule, and that rule's `id` after it, with release.
+ */
+struct rnic_stats_rule {
+	_Atomic uint32_t id;
+	uint32_t reserved;
+	_Atomic uint64_t hits;
+};
+
+/* The name of the counter of RNIC_STATS_FAULT. */
+#define RNIC_STATS_QUEUE_FULL "fault queue full"
+
+static inline void rnic_stats_rule_store(struct rnic_stats_rule *rule, uint32_t id, uint64_t hits)
+{
+	if (atomic_load_explicit(&rule->id, memory_order_relaxed) != id)
+		atomic_store_explicit(&rule->id, 0, memory_order_release);
+	atomic_store_explicit(&rule->hits, hits, memory_order_release);
+	atomic_store_explicit(&rule->id, id, memory_order_release);
+}
 
 /*
  * What the control plane shows of a device process. The device process is the only writer. It
@@ -258,6 +292,7 @@ struct rnic_stats_page {
 	_Atomic uint32_t counter_count;
 	uint32_t reserved;
 	struct rnic_stats_counter counters[RNIC_STATS_COUNTERS_MAX];
+	struct rnic_stats_rule rules[RNIC_RULES_MAX]; /* by slot */
 };
 
 /*

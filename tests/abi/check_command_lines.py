@@ -16,7 +16,7 @@ import tempfile
 
 PARTS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 ARGP = {"help", "usage", "version"} # of every program
-SUBCOMMANDS = {"rnicctl": ["show", "explain", "link", "event", "qp", "metrics", "cdi"]}
+SUBCOMMANDS = {"rnicctl": ["show", "explain", "link", "event", "qp", "fault", "metrics", "cdi"]}
 
 problems = []
 

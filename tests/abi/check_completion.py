@@ -43,7 +43,7 @@ VALUES = [
     ("rnicd --user roo", "root", ["--user=", ":_users"]),
     ("rnicctl sh", "show", ["1:argument:(show "]),
     ("rnicctl show trou", "troubles",
-     ["2:argument:(device ", "1:subcommand:(show explain link event qp metrics cdi)"]),
+     ["2:argument:(device ", "1:subcommand:(show explain link event qp fault metrics cdi)"]),
     ("rnicctl metrics -o /etc/passw", "/etc/passwd", ["-o+", ":_files"]),
     ("rnicctl -s /etc/passw", "/etc/passwd", ["-s+", ":_files"]),
     ("rnic-run --ns -s a.sock ls -", "offset 4", ["*::arguments:_normal"]),

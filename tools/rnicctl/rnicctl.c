@@ -20,6 +20,7 @@ static const struct subcommand subcommands[] = {
 	{"link", link_main, "bring the link down or up"},
 	{"event", event_main, "raise an asynchronous event"},
 	{"qp", qp_main, "bring a queue pair into error"},
+	{"fault", fault_main, "load and list rules that spoil the network"},
 	{"metrics", metrics_main, "print state and counters for Prometheus"},
 	{"cdi", cdi_main, "print what a container needs for the device"},
 };

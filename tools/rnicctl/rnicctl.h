@@ -6,6 +6,7 @@
 int cdi_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int event_main(int argc, char **argv);
+int fault_main(int argc, char **argv);
 int link_main(int argc, char **argv);
 int metrics_main(int argc, char **argv);
 int qp_main(int argc, char **argv);

@@ -292,6 +292,21 @@ static const struct column trouble_columns[] = {
 	{"reason", "why", COLUMN_SENTENCE, MEMBER(rnic_show_trouble, reason), NULL},
 };
 
+static const char *fault_owner_name(uint32_t value)
+{
+	return value != 0 ? "all" : "own";
+}
+
+static const struct column fault_columns[] = {
+	{"rule", "RULE", COLUMN_U32, MEMBER(rnic_show_fault, id), NULL},
+	{"hits", "HITS", COLUMN_U64, MEMBER(rnic_show_fault, hits), NULL},
+	{"uid", "UID", COLUMN_U32, MEMBER(rnic_show_fault, uid), NULL},
+	{"packets", "PACKETS", COLUMN_NAMED_U32, MEMBER(rnic_show_fault, is_of_all),
+	 fault_owner_name},
+	{"seed", "SEED", COLUMN_U64, MEMBER(rnic_show_fault, seed), NULL},
+	{"text", "TEXT", COLUMN_TEXT, MEMBER(rnic_show_fault, text), NULL},
+};
+
 static const struct column counter_columns[] = {
 	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
 	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
@@ -313,6 +328,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_PDS, "pds", rnic_show_pd, ROW_LAYOUT_TABLE, pd_columns),
 	KIND(RNIC_SHOW_SRQS, "srqs", rnic_show_srq, ROW_LAYOUT_TABLE, srq_columns),
 	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
+	KIND(RNIC_SHOW_FAULTS, "faults", rnic_show_fault, ROW_LAYOUT_TABLE, fault_columns),
 	KIND(RNIC_SHOW_TROUBLES, "troubles", rnic_show_trouble, ROW_LAYOUT_TABLE, trouble_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };

@@ -123,7 +123,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
 			 "\"%s\" is not one of device, clients, qps, paths, mrs, mws, cqs, pds, "
-			 "srqs, cm, troubles, counters, all",
+			 "srqs, cm, faults, troubles, counters, all",
 			 options->what);
 		error = -EINVAL;
 	}
@@ -140,7 +140,7 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = show_parse,
-		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|troubles|counters|"
+		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|faults|troubles|counters|"
 			    "all]",
 		.doc = "Show the state of a running rnicd; without an argument everything, but of "
 		       "the counters only those of losses.",

@@ -41,6 +41,8 @@ struct client {
 	bool has_greeted;	     /* HELLO was accepted */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
+	uint32_t rule_first; /* rules that the request under way has loaded */
+	uint32_t rule_count;
 
 	struct handle_table cm_channels; /* struct client_cm_channel */
 	struct handle_table cm_ids;	 /* struct client_cm_id */

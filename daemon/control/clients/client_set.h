@@ -42,6 +42,7 @@ struct device_settings {
 /* How a condition reaches what is not a device process. */
 struct condition_calls {
 	void (*cut_link)(void *context, bool is_cut);
+	void (*set_rules)(void *context); /* those of the device set have changed */
 	void *context;
 };
 

@@ -12,6 +12,7 @@
 #include "daemon/shared/reports/counter_names.h"
 #include "daemon/shared/reports/trouble_text.h"
 #include "lib/nic/path/stack_counters.h"
+#include "lib/nic/port/port_text.h"
 #include "lib/nic/port/udp/udp_sockets.h"
 #include "proto/base/bits.h"
 #include "proto/base/lane.h"
@@ -332,10 +333,10 @@ static void backplane_count_all(struct backplane *backplane)
 	const struct lane_zero_counters *counters = &zero->counters;
 	const uint64_t undecodable = counters->undecodable + counters->unknown;
 	const uint64_t errors = zero->icrc.bad + undecodable;
-	char fault[STACK_FAULT_NAME_BYTES];
 	const char *name;
 	uint32_t next = 0;
 	uint64_t value;
+	uint32_t id;
 
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "icrc_errors", zero->icrc.bad);
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "undecodable_pkts", undecodable);
@@ -349,8 +350,13 @@ static void backplane_count_all(struct backplane *backplane)
 	for (uint32_t i = 0; stack_counter_read_port(&backplane->ports, errors, i, &name, &value);
 	     i++)
 		backplane_count(backplane, &next, RNIC_STATS_PORT, name, value);
-	for (uint32_t i = 0; stack_counter_read_fault(&backplane->ports, i, fault, &value); i++)
-		backplane_count(backplane, &next, RNIC_STATS_FAULT, fault, value);
+	backplane_count(backplane, &next, RNIC_STATS_FAULT, RNIC_STATS_QUEUE_FULL,
+			stack_lost_by_faults(&backplane->ports));
+	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
+		stack_rule_read(&backplane->ports, slot, &id, &value);
+		rnic_stats_rule_store(&backplane->stats.rules[slot], id, value);
+	}
+	rule_table_count(&backplane->devices.common.rules, &backplane->rules, &backplane->stats);
 	stats_reader_update(&backplane->stats_reader, &backplane->devices.common.totals,
 			    backplane->now_ns);
 }
@@ -376,7 +382,7 @@ static void backplane_name_counters(struct backplane *backplane)
 static struct rnic_process_start backplane_start_message(const struct backplane *backplane)
 {
 	const struct backplane_config *config = &backplane->config;
-	struct rnic_process_start start = {
+	return (struct rnic_process_start){
 		.flags = (config->has_ecn ? RNIC_START_ECN : 0) |
 			 (backplane->capture_fd >= 0 ? RNIC_START_CAPTURE : 0),
 		.port = config->port,
@@ -389,10 +395,6 @@ static struct rnic_process_start backplane_start_message(const struct backplane 
 		.device = config->facts->device,
 		.pkeys = config->facts->pkeys,
 	};
-
-	if (config->fault != NULL)
-		snprintf(start.fault, sizeof(start.fault), "%s", config->fault);
-	return start;
 }
 
 static int backplane_open_ports(struct backplane *backplane, uint64_t now_ns, char *reason)
@@ -405,15 +407,9 @@ static int backplane_open_ports(struct backplane *backplane, uint64_t now_ns, ch
 		.port = config->port,
 		.segmentation = config->segmentation,
 		.ask_neighbours = unreachable_neighbours_ask,
-		.fault = config->fault,
 	};
 	int result;
 
-	if (config->fault != NULL && strlen(config->fault) >= RNIC_PROCESS_FAULT_BYTES) {
-		snprintf(reason, PORT_TEXT_BYTES, "--fault is longer than %d characters",
-			 RNIC_PROCESS_FAULT_BYTES - 1);
-		return -EINVAL;
-	}
 	if (backplane->capture_fd >= 0) {
 		stack.has_capture_fd = true;
 		stack.capture_fd = dup(backplane->capture_fd);
@@ -472,6 +468,42 @@ static int backplane_open_devices(struct backplane *backplane, char *reason)
 	return result;
 }
 
+/* Lane 0 takes the rules that concern all. */
+void backplane_set_rules(struct backplane *backplane)
+{
+	const struct rule_table *table = &backplane->devices.common.rules;
+	struct port_stack *ports = &backplane->ports;
+
+	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
+		const struct rule_entry *entry = &table->entries[slot];
+		const uint32_t id = entry->owner.is_of_all ? entry->id : 0;
+
+		if (port_stack_set_rule(ports, slot, id, entry->text, entry->seed,
+					backplane->now_ns) != 0)
+			log_warning("no memory for rules of faults on connections");
+	}
+	lane_zero_set_port(&backplane->zero, ports->top);
+}
+
+/* Loads the rules of the option. */
+static int backplane_open_rules(struct backplane *backplane, char *reason)
+{
+	const struct rule_owner owner = {.uid = backplane->config.owner, .is_of_all = true};
+	struct rule_table *table = &backplane->devices.common.rules;
+	char text[PORT_TEXT_BYTES];
+	uint32_t first, count;
+	int result;
+
+	if (backplane->config.fault == NULL)
+		return 0;
+	result = rule_table_add(table, &owner, backplane->config.fault, 1, &first, &count, text,
+				sizeof(text));
+	if (result != 0)
+		return port_text_error(reason, result, "--fault: %s", text);
+	backplane_set_rules(backplane);
+	return 0;
+}
+
 static void backplane_open_lanes(struct backplane *backplane, uint64_t now_ns)
 {
 	const struct lane_groups_config lanes = {
@@ -517,9 +549,14 @@ int backplane_open(struct backplane *backplane, const struct backplane_config *c
 	result = backplane_open_devices(backplane, reason);
 	if (result != 0)
 		goto close_lanes;
+	result = backplane_open_rules(backplane, reason);
+	if (result != 0)
+		goto close_devices;
 	backplane_name_counters(backplane);
 	return 0;
 
+close_devices:
+	device_set_close(&backplane->devices);
 close_lanes:
 	lane_groups_close(&backplane->lanes);
 	lane_zero_fini(&backplane->zero);

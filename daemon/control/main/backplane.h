@@ -56,6 +56,7 @@ struct backplane {
 	struct device_set devices;
 	struct rnic_stats_page stats; /* of lane 0, as a device process has one */
 	struct stats_reader stats_reader;
+	struct rule_reader rules;
 	int capture_fd; /* -1: none */
 	uint32_t lent;	/* by GID index: a bit is 1 while the device process has the only socket */
 	uint64_t now_ns;
@@ -73,6 +74,9 @@ void backplane_close(struct backplane *backplane);
 
 /* How device_network.h tells of addresses. */
 struct network_user backplane_network_user(struct backplane *backplane);
+
+/* Gives lane 0 the rules that are loaded for all. */
+void backplane_set_rules(struct backplane *backplane);
 
 /* Cuts the link of lane 0, or mends it. */
 void backplane_cut(struct backplane *backplane, bool is_cut);

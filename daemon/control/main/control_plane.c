@@ -274,6 +274,14 @@ static void control_cut_link(void *context, bool is_cut)
 	device_network_cut(&control->network, is_cut);
 }
 
+static void control_set_rules(void *context)
+{
+	struct control_plane *control = context;
+
+	backplane_set_rules(&control->backplane);
+	device_set_set_rules(&control->backplane.devices);
+}
+
 static int control_open_clients(struct control_plane *control, const struct control_config *config,
 				const char *path, char *reason)
 {
@@ -284,7 +292,7 @@ static int control_open_clients(struct control_plane *control, const struct cont
 		.facts = &control->facts,
 		.settings = &control->settings,
 		.neighbours = &control->network.neighbours,
-		.conditions = {control_cut_link, control},
+		.conditions = {control_cut_link, control_set_rules, control},
 		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
 	const struct ctl_server_config server_config = {

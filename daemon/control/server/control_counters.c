@@ -57,6 +57,42 @@ static bool control_counters_read_alias(const struct client_set *set, uint32_t i
 	return true;
 }
 
+/* Reads the counter numbered `index` of the rules that concern all. */
+static bool control_counters_read_rule(const struct client_set *set, uint32_t index,
+				       struct rnic_show_counter *counter)
+{
+	const struct rule_table *table = &set->devices->common.rules;
+
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		const struct rule_entry *entry = &table->entries[i];
+
+		if (entry->id == 0 || !entry->owner.is_of_all || index-- != 0)
+			continue;
+		snprintf(counter->name, sizeof(counter->name), "fault %.40s", entry->text);
+		counter->value = entry->hits;
+		return true;
+	}
+	return false;
+}
+
+/* Reads the counters of faults, which there are only where there ever was a rule. */
+static bool control_counters_read_faults(const struct client_set *set, uint32_t index,
+					 struct rnic_show_counter *counter)
+{
+	struct view_counter found;
+
+	if (set->devices->common.rules.last_id == 0)
+		return false;
+	if (!control_counters_read(set, RNIC_STATS_FAULT, index, &found))
+		return control_counters_read_rule(
+			set,
+			index - stats_totals_count(&set->devices->common.totals, RNIC_STATS_FAULT),
+			counter);
+	snprintf(counter->name, sizeof(counter->name), "%s", found.name);
+	counter->value = found.value;
+	return true;
+}
+
 bool control_counters_show(const struct client_set *set, uint32_t index,
 			   struct rnic_show_counter *counter)
 {
@@ -66,9 +102,8 @@ bool control_counters_show(const struct client_set *set, uint32_t index,
 	if (index == 0)
 		device_set_totals(set->devices);
 	memset(counter, 0, sizeof(*counter));
-	if (!control_counters_read_hw(set, index, &found, &fault_index) &&
-	    !control_counters_read(set, RNIC_STATS_FAULT, fault_index, &found))
-		return false;
+	if (!control_counters_read_hw(set, index, &found, &fault_index))
+		return control_counters_read_faults(set, fault_index, counter);
 	snprintf(counter->name, sizeof(counter->name), "%s", found.name);
 	counter->value = found.value;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers CONDITION: rnicctl link, event and qp. */
+/* Answers CONDITION: rnicctl link, event, qp and fault. */
 #include "daemon/control/server/ctl_dispatch.h"
 
 #include "daemon/control/clients/client.h"
@@ -24,15 +24,17 @@ static bool condition_rules_all(const struct client *asker)
 	return asker->peer.uid == 0 || asker->peer.uid == geteuid();
 }
 
-/* Refuses what only root, the daemon's user and, if given, `owner` may do. */
+/* Refuses what only root, the daemon's user and, if there is one, the `owner` may do. */
 static int condition_refuse(struct ctl_call *call, const char *what, const char *owner)
 {
+	const bool has_user = geteuid() != 0;
+	const char *joint = owner[0] == '\0' ? "" : has_user ? ", " : " and ";
 	char user[sizeof(" and user 4294967295")] = "";
 
-	if (geteuid() != 0)
+	if (has_user)
 		snprintf(user, sizeof(user), " and user %u", (unsigned)geteuid());
-	return ctl_refuse(call, -EPERM, "%s: %sroot%s may do it, user %u may not", what, owner,
-			  user, (unsigned)call->client->peer.uid);
+	return ctl_refuse(call, -EPERM, "%s: %s%sroot%s may do it, user %u may not", what, owner,
+			  joint, user, (unsigned)call->client->peer.uid);
 }
 
 static int condition_refuse_all(struct ctl_call *call)
@@ -45,7 +47,7 @@ static int condition_refuse_one(struct ctl_call *call, const struct client *owne
 	char what[sizeof("it belongs to user 4294967295")];
 
 	snprintf(what, sizeof(what), "it belongs to user %u", (unsigned)owner->peer.uid);
-	return condition_refuse(call, what, "that user, ");
+	return condition_refuse(call, what, "that user");
 }
 
 static int condition_tell_link(struct ctl_call *call)
@@ -153,6 +155,142 @@ static int condition_order_one(struct ctl_call *call, const struct rnic_ctl_cond
 	return result;
 }
 
+/* --- rules of faults ------------------------------------------------------------------------- */
+
+#define FAULT_PIDS_SHOWN 6
+
+/* A rule of a user reaches the user's own device process, which only a daemon of root has. */
+static int fault_check_owner(struct ctl_call *call, struct rule_owner *owner)
+{
+	*owner = (struct rule_owner){
+		.uid = call->client->peer.uid,
+		.is_of_all = condition_rules_all(call->client),
+	};
+	if (!owner->is_of_all && geteuid() != 0)
+		return condition_refuse_all(call);
+	return 0;
+}
+
+/* Refuses a rule that would concern programs with the device inside, which no rule reaches. */
+static int fault_check_programs(struct ctl_call *call, const struct rule_owner *owner)
+{
+	const struct device_set *devices = call->client->set->devices;
+	pid_t pids[FAULT_PIDS_SHOWN];
+	char text[FAULT_PIDS_SHOWN * sizeof(", 4194304") + sizeof(" ...")] = "";
+	const uint32_t count =
+		device_set_programs(devices, owner->uid, owner->is_of_all, pids, FAULT_PIDS_SHOWN);
+
+	for (uint32_t i = 0; i < count && i <= FAULT_PIDS_SHOWN; i++) {
+		const size_t length = strlen(text);
+
+		if (i == FAULT_PIDS_SHOWN)
+			snprintf(text + length, sizeof(text) - length, " ...");
+		else
+			snprintf(text + length, sizeof(text) - length, "%s%d", i == 0 ? "" : ", ",
+				 (int)pids[i]);
+	}
+	if (count == 0)
+		return 0;
+	return ctl_refuse(call, -EBUSY,
+			  "rules do not reach programs that run with --direct, and these do: pid "
+			  "%s",
+			  text);
+}
+
+static int fault_add(struct ctl_call *call, const struct rnic_ctl_condition *request)
+{
+	struct client *client = call->client;
+	const struct client_set *set = client->set;
+	struct rule_owner owner;
+	char reason[RNIC_CTL_TEXT_BYTES];
+	int result = fault_check_owner(call, &owner);
+
+	if (result == 0 && memchr(request->text, 0, sizeof(request->text)) == NULL)
+		result = ctl_refuse(call, -EINVAL, "the text of the rules does not end");
+	if (result == 0)
+		result = fault_check_programs(call, &owner);
+	if (result != 0)
+		return result;
+	result = rule_table_add(&set->devices->common.rules, &owner, request->text, request->number,
+				&client->rule_first, &client->rule_count, reason, sizeof(reason));
+	if (result != 0)
+		return ctl_refuse(call, result, "%s", reason);
+	set->conditions.set_rules(set->conditions.context);
+	return 0;
+}
+
+static int fault_delete(struct ctl_call *call, uint32_t id)
+{
+	const struct client_set *set = call->client->set;
+	struct rule_table *table = &set->devices->common.rules;
+	const struct rule_entry *entry = rule_table_find(table, id);
+
+	if (entry == NULL)
+		return ctl_refuse(call, -ENOENT, "there is no rule %u: rnicctl fault list", id);
+	if (!condition_rules_all(call->client) &&
+	    (entry->owner.is_of_all || entry->owner.uid != call->client->peer.uid))
+		return condition_refuse(call, "the rule is not yours", "");
+	rule_table_remove(table, id);
+	set->conditions.set_rules(set->conditions.context);
+	return 0;
+}
+
+static int fault_clear(struct ctl_call *call)
+{
+	const struct client_set *set = call->client->set;
+	struct rule_owner owner;
+	int result = fault_check_owner(call, &owner);
+
+	if (result != 0)
+		return result;
+	if (rule_table_clear(&set->devices->common.rules, &owner) > 0)
+		set->conditions.set_rules(set->conditions.context);
+	return 0;
+}
+
+/* Tells the numbers of the rules, unless a process that does not answer is to be told. */
+static void fault_tell_rules(struct ctl_call *call)
+{
+	struct rnic_ctl_condition_reply *reply = (void *)call->reply.payload;
+	const struct client *client = call->client;
+	const uint32_t first = client->rule_first, count = client->rule_count;
+
+	if (reply->text[0] != '\0' || count == 0)
+		return;
+	if (count == 1)
+		snprintf(reply->text, sizeof(reply->text), "rule %u", first);
+	else
+		snprintf(reply->text, sizeof(reply->text), "rules %u to %u", first,
+			 first + count - 1);
+}
+
+/* Changes the rules with the first call, and waits for the device processes with all. */
+static int condition_change_rules(struct ctl_call *call, const struct rnic_ctl_condition *request)
+{
+	int result = 0;
+
+	if (call->progress[0] == 0) {
+		switch (request->condition) {
+		case RNIC_CONDITION_FAULT_ADD:
+			result = fault_add(call, request);
+			break;
+		case RNIC_CONDITION_FAULT_DELETE:
+			result = fault_delete(call, request->number);
+			break;
+		default:
+			result = fault_clear(call);
+			break;
+		}
+		if (result != 0)
+			return result;
+		call->progress[0] = RNIC_LANE_FIRST;
+	}
+	result = condition_order_all(call, RNIC_CONDITION_LINK);
+	if (result == 0 && request->condition == RNIC_CONDITION_FAULT_ADD)
+		fault_tell_rules(call);
+	return result;
+}
+
 int ctl_condition(struct ctl_call *call)
 {
 	const struct rnic_ctl_condition *request = (const void *)call->request.payload;
@@ -179,6 +317,10 @@ int ctl_condition(struct ctl_call *call)
 	case RNIC_CONDITION_CQ_ERR:
 	case RNIC_CONDITION_SRQ_ERR:
 		return condition_order_one(call, request, request->client_id);
+	case RNIC_CONDITION_FAULT_ADD:
+	case RNIC_CONDITION_FAULT_DELETE:
+	case RNIC_CONDITION_FAULT_CLEAR:
+		return condition_change_rules(call, request);
 	case RNIC_CONDITION_COUNT:
 		break;
 	}

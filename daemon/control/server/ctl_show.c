@@ -153,6 +153,30 @@ static void show_troubles(struct show_walk *walk)
 	}
 }
 
+static void show_faults(struct show_walk *walk)
+{
+	const struct rule_table *table = &walk->set->devices->common.rules;
+
+	device_set_totals(walk->set->devices);
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		const struct rule_entry *entry = &table->entries[i];
+		struct rnic_show_fault *row;
+
+		if (entry->id == 0 ||
+		    (!entry->owner.is_of_all && !show_is_permitted(walk, entry->owner.uid)))
+			continue;
+		row = show_rows_add(&walk->rows);
+		if (row == NULL)
+			continue;
+		row->id = entry->id;
+		row->uid = entry->owner.uid;
+		row->is_of_all = entry->owner.is_of_all;
+		row->hits = entry->hits;
+		row->seed = entry->seed;
+		memcpy(row->text, entry->text, sizeof(row->text));
+	}
+}
+
 static void show_counters(struct show_walk *walk)
 {
 	struct rnic_show_counter counter;
@@ -391,6 +415,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_TROUBLES] = sizeof(struct rnic_show_trouble),
 	[RNIC_SHOW_PDS] = sizeof(struct rnic_show_pd),
 	[RNIC_SHOW_PATHS] = sizeof(struct rnic_show_path),
+	[RNIC_SHOW_FAULTS] = sizeof(struct rnic_show_fault),
 };
 
 /* Shows rows that the control plane has. */
@@ -405,6 +430,9 @@ static void show_own_rows(struct show_walk *walk)
 		break;
 	case RNIC_SHOW_TROUBLES:
 		show_troubles(walk);
+		break;
+	case RNIC_SHOW_FAULTS:
+		show_faults(walk);
 		break;
 	default:
 		break;

@@ -232,6 +232,8 @@ static void child_close_link(struct device_child *process)
 
 void device_child_count(struct device_child *process)
 {
+	if (process->stats.stats != NULL)
+		rule_table_count(&process->common->rules, &process->rules, process->stats.stats);
 	if (stats_reader_update(&process->stats, &process->common->totals, process->common->now_ns))
 		return;
 	log_from_client(process->uid,
@@ -289,6 +291,7 @@ static struct device_child *child_allocate(struct device_common *common, uid_t u
 	process->outbox.retry_ns = UINT64_MAX;
 	process->outbox.behind_since_ns = UINT64_MAX;
 	process->outbox.has_facts = true;
+	process->outbox.has_rules = rule_table_concerns(&process->common->rules, process->uid);
 	process->deadline_ns = common->now_ns + START_WAIT_NS;
 	return process;
 }

@@ -20,6 +20,7 @@
 #include "daemon/control/supervisor/memory_budget.h"
 #include "daemon/control/supervisor/pending_order.h"
 #include "daemon/control/supervisor/pending_query.h"
+#include "daemon/control/supervisor/rule_table.h"
 #include "daemon/control/supervisor/shared_page.h"
 #include "daemon/control/supervisor/stats_totals.h"
 #include "daemon/shared/base/deferred_close.h"
@@ -79,6 +80,7 @@ struct device_common {
 	uint32_t path_mtu_bytes;
 	struct rnic_gid gids[RNIC_GIDS_MAX]; /* that every device process is to know */
 	struct stats_totals totals;
+	struct rule_table rules;
 	uint64_t lost_packets; /* of lanes without a process, and beyond the bounds of links */
 	struct memory_budget memory;
 	uint32_t next_request_id; /* of ROWS */
@@ -92,6 +94,8 @@ struct device_outbox {
 	uint64_t sequence;	  /* of the latest FACTS that was sent; 0: none */
 	uint64_t behind_since_ns; /* since then a FACTS is not applied; UINT64_MAX: all are */
 	bool has_facts;		  /* a FACTS is to be sent */
+	bool has_rules;		  /* a RULES is to be sent */
+	bool knows_rules;	  /* the latest RULES had some */
 	bool has_answer;	  /* a JOINED is to be sent */
 	struct rnic_process_group answer;
 	int answer_fd;	       /* -1: none */
@@ -136,6 +140,7 @@ struct device_child {
 	struct shared_page facts_page;
 	struct shared_page stats_page;
 	struct stats_reader stats;
+	struct rule_reader rules;
 	struct device_outbox outbox;
 	struct device_inbox inbox;
 	struct child_log log;

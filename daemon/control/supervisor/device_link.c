@@ -150,6 +150,26 @@ static int link_send_facts(struct device_child *process)
 	return 0;
 }
 
+static int link_send_rules(struct device_child *process)
+{
+	struct device_outbox *outbox = &process->outbox;
+	struct rnic_process_rules rules;
+	const struct process_letter letter = {
+		.operation = RNIC_PROCESS_RULES,
+		.payload = &rules,
+		.payload_bytes = sizeof(rules),
+	};
+	int result;
+
+	rule_table_fill(&process->common->rules, process->uid, &rules);
+	result = link_send_state(process, &letter);
+	if (result != 0)
+		return result;
+	outbox->has_rules = false;
+	outbox->knows_rules = rule_table_concerns(&process->common->rules, process->uid);
+	return 0;
+}
+
 static void link_forget_answer(struct device_child *process)
 {
 	struct device_outbox *outbox = &process->outbox;
@@ -207,6 +227,8 @@ static int link_send_all(struct device_child *process)
 		result = link_send_ends(process);
 	if (result == 0 && process->outbox.has_facts)
 		result = link_send_gids(process);
+	if (result == 0 && process->outbox.has_rules)
+		result = link_send_rules(process);
 	if (result == 0 && process->outbox.has_facts)
 		result = link_send_facts(process);
 	return result;
@@ -333,6 +355,14 @@ int device_link_send_probe(struct device_child *process, const struct rnic_proce
 	};
 
 	return link_try_send(process, &letter);
+}
+
+void device_link_note_rules(struct device_child *process)
+{
+	struct device_outbox *outbox = &process->outbox;
+
+	outbox->has_rules |=
+		outbox->knows_rules || rule_table_concerns(&process->common->rules, process->uid);
 }
 
 void device_link_note_facts(struct device_child *process)

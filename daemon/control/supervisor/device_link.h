@@ -74,6 +74,9 @@ int device_link_send_probe(struct device_child *process, const struct rnic_proce
 /* Sends a message to a process that serves. 0, -EAGAIN or -EPIPE. */
 int device_link_send(struct device_child *process, const struct process_letter *letter);
 
+/* Notes that rules have changed. */
+void device_link_note_rules(struct device_child *process);
+
 /* Notes that facts or GIDs have changed. */
 void device_link_note_facts(struct device_child *process);
 

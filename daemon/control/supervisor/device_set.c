@@ -224,9 +224,9 @@ static const char *set_refuse_program(const struct device_set *set,
 	if (set->common.capture_fd >= 0)
 		return "rnicd --capture does not see what a program does by itself: leave out one "
 		       "of --capture and --direct";
-	if (set->start.fault[0] != '\0')
-		return "rnicd --fault does not reach what a program does by itself: leave out one "
-		       "of --fault and --direct";
+	if (rule_table_concerns(&set->common.rules, set->owner))
+		return "rules of faults do not reach what a program does by itself: leave out "
+		       "--direct, or rnicd --fault, or say rnicctl fault clear";
 	if (set->has_one_lane)
 		return "--direct needs lanes, which this kernel does not have: rnicctl show device";
 	if (client->pid_fd < 0)
@@ -405,6 +405,38 @@ void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes)
 		device_link_note_facts(process);
 		device_link_flush(process);
 	}
+}
+
+void device_set_set_rules(struct device_set *set)
+{
+	struct list *node;
+
+	list_for_each (node, &set->processes) {
+		struct device_child *process = list_entry(node, struct device_child, node);
+
+		device_link_note_rules(process);
+		device_link_flush(process);
+	}
+}
+
+uint32_t device_set_programs(const struct device_set *set, uid_t uid, bool is_of_all, pid_t *pids,
+			     uint32_t max)
+{
+	const struct list *node;
+	uint32_t count = 0;
+
+	list_for_each (node, &set->processes) {
+		const struct device_child *process =
+			list_entry(node, const struct device_child, node);
+
+		if (!process->is_program || !device_child_is_alive(process) ||
+		    (!is_of_all && process->uid != uid))
+			continue;
+		if (count < max)
+			pids[count] = process->pid;
+		count++;
+	}
+	return count;
 }
 
 bool device_set_uses_gid(struct device_set *set, uint32_t index)

@@ -116,6 +116,16 @@ void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes);
 /* Kills the process that serves with this lane, if there is one, because of what `reason` says. */
 void device_set_end_lane(struct device_set *set, uint8_t lane, const char *reason);
 
+/* Sends the rules, which have changed, to the processes that they concern. */
+void device_set_set_rules(struct device_set *set);
+
+/*
+ * Stores the PIDs of the programs that are their own device processes, of one user or of all, at
+ * most `max`. Returns their number.
+ */
+uint32_t device_set_programs(const struct device_set *set, uid_t uid, bool is_of_all, pid_t *pids,
+			     uint32_t max);
+
 /* Whether a process may still use the GID at `index`. */
 bool device_set_uses_gid(struct device_set *set, uint32_t index);
 

@@ -102,7 +102,6 @@ static int process_open_half(struct device_process *process, struct start *start
 		.netdev_index = message->netdev_index,
 		.path_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX,
 		.speed_mbps = message->speed_mbps,
-		.fault = message->fault[0] != '\0' ? message->fault : NULL,
 		.has_capture_fd = (message->flags & RNIC_START_CAPTURE) != 0,
 		.capture_fd = start->fds[START_CAPTURE],
 		.ask_neighbours = unreachable_neighbours_ask,

@@ -297,6 +297,15 @@ static void link_client_carry_out(struct link_client *link)
 	link_client_answer_order(link);
 }
 
+static void link_client_set_rules(struct link_client *link)
+{
+	int result = device_set_rules(link->device, (const void *)link->receipt.payload,
+				      clock_now_ns());
+
+	if (result != 0)
+		log_warning("not all rules of faults are loaded: %s", strerror(-result));
+}
+
 static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
 	struct link_client *link) = {
 	[RNIC_PROCESS_GID] = link_client_set_gid,
@@ -308,6 +317,7 @@ static void (*const link_client_handlers[RNIC_PROCESS_OPERATION_COUNT])(
 	[RNIC_PROCESS_CLIENT_GONE] = link_client_end_client,
 	[RNIC_PROCESS_PROBE] = link_client_probe,
 	[RNIC_PROCESS_ORDER] = link_client_carry_out,
+	[RNIC_PROCESS_RULES] = link_client_set_rules,
 };
 
 /* Carries out one message. Returns false when there is none. */

@@ -59,17 +59,21 @@ static void stats_writer_put(struct stats_writer *writer, uint32_t *next, enum r
 
 void stats_writer_refresh(struct stats_writer *writer, const struct device *device, uint64_t now_ns)
 {
-	struct rnic_show_counter fault;
 	const char *name;
-	uint64_t value;
+	uint64_t value, hits;
 	uint32_t next = 0;
+	uint32_t id;
 
 	for (uint32_t i = 0; device_counter(device, i, &name, &value); i++)
 		stats_writer_put(writer, &next, RNIC_STATS_DEVICE, name, value);
 	for (uint32_t i = 0; device_port_counter(device, i, &name, &value); i++)
 		stats_writer_put(writer, &next, RNIC_STATS_PORT, name, value);
-	for (uint32_t i = 0; device_fault_counter(device, i, &fault); i++)
-		stats_writer_put(writer, &next, RNIC_STATS_FAULT, fault.name, fault.value);
+	stats_writer_put(writer, &next, RNIC_STATS_FAULT, RNIC_STATS_QUEUE_FULL,
+			 device_lost_by_faults(device));
+	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
+		device_rule_read(device, slot, &id, &hits);
+		rnic_stats_rule_store(&writer->stats->rules[slot], id, hits);
+	}
 	if (writer->has_change)
 		device_fill_stats(device, writer->stats);
 	writer->has_change = false;

@@ -62,34 +62,13 @@ static int port_stack_open_local(struct port_stack *stack, const struct port_sta
 	return 0;
 }
 
-/* The capture belongs to the stack from here on. */
-static int port_stack_open_fault(struct port_stack *stack, const struct port_stack_config *config,
-				 char text[PORT_TEXT_BYTES])
-{
-	char error_text[PORT_TEXT_BYTES] = "no memory for faults";
-	struct port *faulty;
-	int result;
-
-	if (config->fault == NULL)
-		return 0;
-	result = fault_open(stack->top, config->fault, &faulty, error_text, sizeof(error_text));
-	if (result != 0) {
-		stack->top->ops->close(stack->top);
-		return port_text_error(text, result, "%s", error_text);
-	}
-	fault_offset_seed(faulty, config->lane);
-	stack->top = faulty;
-	stack->fault = faulty;
-	return 0;
-}
-
 /* From the bottom up. */
 int port_stack_open(struct port_stack *stack, const struct port_stack_config *config,
 		    uint64_t now_ns, char text[PORT_TEXT_BYTES])
 {
 	int result;
 
-	*stack = (struct port_stack){0};
+	*stack = (struct port_stack){.lane = config->lane};
 	result = port_stack_open_capture(stack, config, now_ns, text);
 	if (result != 0)
 		return result;
@@ -102,12 +81,81 @@ int port_stack_open(struct port_stack *stack, const struct port_stack_config *co
 	stack->top = stack->loopback;
 	if (stack->capture != NULL)
 		stack->top = capture_stack(stack->capture, stack->top);
-	return port_stack_open_fault(stack, config, text);
+	return 0;
 
 close_capture:
 	if (stack->capture != NULL)
 		capture_close(stack->capture);
 	return result;
+}
+
+/* The port below the cut, or the top. */
+static struct port **stack_upper(struct port_stack *stack)
+{
+	return stack->is_cut ? &stack->cut.next : &stack->top;
+}
+
+static bool stack_has_rules(const struct port_stack *stack)
+{
+	const struct fault_plan *plan = fault_plan_of(stack->fault);
+
+	return plan->receive.count + plan->transmit.count > 0;
+}
+
+static int stack_read_rule(const struct port_stack *stack, const char *text, uint64_t seed,
+			   uint64_t now_ns, struct fault_rule *rule)
+{
+	char message[1]; /* who wrote the text has heard what is wrong with it */
+	uint32_t count;
+	int result = fault_rules_parse(text, 1, rule, 1, &count, message, sizeof(message));
+
+	if (result != 0 || count != 1)
+		return -EINVAL;
+	if (!rule->has_seed)
+		rule->seed = seed;
+	fault_rule_begin(rule, stack->lane, now_ns);
+	return 0;
+}
+
+static int stack_open_fault(struct port_stack *stack)
+{
+	struct port **upper = stack_upper(stack);
+
+	if (stack->fault != NULL)
+		return 0;
+	stack->fault = fault_create(*upper, stack->lane);
+	if (stack->fault == NULL)
+		return -ENOMEM;
+	*upper = stack->fault;
+	return 0;
+}
+
+static void stack_close_fault(struct port_stack *stack, uint64_t now_ns)
+{
+	stack->lost_by_faults += fault_lost_datagrams(stack->fault);
+	*stack_upper(stack) = fault_remove(stack->fault, now_ns);
+	stack->fault = NULL;
+}
+
+int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, const char *text,
+			uint64_t seed, uint64_t now_ns)
+{
+	const uint32_t loaded = stack->fault != NULL ? fault_plan_of(stack->fault)->ids[slot] : 0;
+	struct fault_rule rule;
+	int result = 0;
+
+	if (id == loaded)
+		return 0;
+	if (id != 0)
+		result = stack_read_rule(stack, text, seed, now_ns, &rule);
+	if (result == 0)
+		result = stack_open_fault(stack);
+	if (result != 0)
+		return result;
+	fault_plan_set(fault_plan_of(stack->fault), slot, id, &rule);
+	if (!stack_has_rules(stack))
+		stack_close_fault(stack, now_ns);
+	return 0;
 }
 
 void port_stack_set_cut(struct port_stack *stack, bool is_cut)

@@ -22,8 +22,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fault_plan;
-
 struct port_stack_config {
 	const struct rnic_gid *gids; /* RNIC_GIDS_MAX by index, zero where none is; NULL: none */
 	const char *netdev;	     /* for the capture, which shows the name */
@@ -32,7 +30,6 @@ struct port_stack_config {
 	enum udp_port_kind port;
 	enum segmentation_mode segmentation;
 	neighbours_ask *ask_neighbours; /* NULL: no neighbour table to ask */
-	const char *fault;		/* NULL: none */
 	const char *capture;		/* the path of a file; NULL: none, or the next */
 	bool has_capture_fd;		/* for capture_open_fd(), in place of `capture` */
 	int capture_fd;			/* the stack closes it, also when it cannot open */
@@ -43,9 +40,11 @@ struct port_stack {
 	struct port *udp; /* bottom of the stack */
 	struct port *multicast;
 	struct port *loopback;
-	struct port *top;	  /* owns all ports below */
-	struct capture *capture;  /* in the stack; NULL: none */
-	const struct port *fault; /* in the stack; NULL: none */
+	struct port *top;	 /* owns all ports below */
+	struct capture *capture; /* in the stack; NULL: none */
+	struct port *fault;	 /* in the stack, while there are rules; NULL: none */
+	uint64_t lost_by_faults; /* by fault ports that are gone */
+	uint8_t lane;
 	bool is_cut;
 	struct cut cut; /* the top, while `is_cut` */
 };
@@ -57,6 +56,15 @@ struct port_stack {
 int port_stack_open(struct port_stack *stack, const struct port_stack_config *config,
 		    uint64_t now_ns, char text[PORT_TEXT_BYTES]);
 void port_stack_close(struct port_stack *stack);
+
+/*
+ * Loads the rule `text` (fault_rule.h) into `slot`, below FAULT_RULES_MAX, with `seed` where the
+ * text has none; with an `id` of 0 empties the slot. Nothing happens where the slot has that id.
+ * The caller gives the new `top` to all that knew the old one. -EINVAL for a text that is not one
+ * rule, -ENOMEM: nothing is changed.
+ */
+int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, const char *text,
+			uint64_t seed, uint64_t now_ns);
 
 /* Cuts the link, or mends it. The caller gives the new `top` to all that knew the old one. */
 void port_stack_set_cut(struct port_stack *stack, bool is_cut);

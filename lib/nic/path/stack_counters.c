@@ -5,8 +5,6 @@
 #include "lib/nic/port/conditions/fault.h"
 #include "proto/base/bits.h"
 
-#include <stdio.h>
-
 static const struct {
 	const char *name;
 	size_t port;   /* offset of a struct port pointer in struct port_stack */
@@ -131,19 +129,16 @@ bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, ui
 	return true;
 }
 
-bool stack_counter_read_fault(const struct port_stack *stack, uint32_t index,
-			      char name[STACK_FAULT_NAME_BYTES], uint64_t *value)
+uint64_t stack_lost_by_faults(const struct port_stack *stack)
+{
+	return stack->lost_by_faults +
+	       (stack->fault != NULL ? fault_lost_datagrams(stack->fault) : 0);
+}
+
+void stack_rule_read(const struct port_stack *stack, uint32_t slot, uint32_t *id, uint64_t *hits)
 {
 	const struct fault_plan *plan = stack->fault != NULL ? fault_plan_of(stack->fault) : NULL;
 
-	if (plan == NULL || index > plan->rule_count)
-		return false;
-	if (index == plan->rule_count) {
-		snprintf(name, STACK_FAULT_NAME_BYTES, "fault queue full");
-		*value = fault_lost_datagrams(stack->fault);
-		return true;
-	}
-	snprintf(name, STACK_FAULT_NAME_BYTES, "fault %.40s", plan->rules[index].text);
-	*value = plan->rules[index].hits;
-	return true;
+	*id = plan != NULL ? plan->ids[slot] : 0;
+	*hits = *id != 0 ? plan->rules[slot].hits : 0;
 }

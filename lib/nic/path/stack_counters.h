@@ -12,8 +12,7 @@
 
 struct port_stack;
 
-#define STACK_COUNTER_COUNT    12
-#define STACK_FAULT_NAME_BYTES 48
+#define STACK_COUNTER_COUNT 12
 
 /* Reads the counter numbered `index` of the stack's ports; `name` is static. False: no more. */
 bool stack_counter_read(const struct port_stack *stack, uint32_t index, const char **name,
@@ -26,11 +25,13 @@ bool stack_counter_read(const struct port_stack *stack, uint32_t index, const ch
 bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, uint32_t index,
 			     const char **name, uint64_t *value);
 
+/* The number of datagrams that were lost because rules held too many back. */
+uint64_t stack_lost_by_faults(const struct port_stack *stack);
+
 /*
- * The same for the packets on which each rule of --fault acted, and for those that were lost
- * because too many were held back. Writes the name.
+ * Stores the id of the rule in `slot` and the packets on which the rule acted; an id of 0: the slot
+ * is empty.
  */
-bool stack_counter_read_fault(const struct port_stack *stack, uint32_t index,
-			      char name[STACK_FAULT_NAME_BYTES], uint64_t *value);
+void stack_rule_read(const struct port_stack *stack, uint32_t slot, uint32_t *id, uint64_t *hits);
 
 #endif

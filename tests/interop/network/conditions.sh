@@ -12,8 +12,8 @@ ctl() {
 	on "$side" "$BIN/rnicctl" "$subcommand" --socket "${side_socket[$side]}" "$@"
 }
 
-# refuses WHAT PATTERN COMMAND...: exit status 1, and a line on standard error that matches; the next
-# one, if any, names the help.
+# refuses WHAT PATTERN COMMAND...: exit status 1, and a line on standard error that matches; the
+# next one, if any, names the help.
 refuses() {
 	local what=$1 pattern=$2 status
 	shift 2
@@ -134,7 +134,68 @@ bad_input() {
 	refuses "another device" "this daemon has the device rnic0 at .*, not eth9" \
 		ctl 0 link down eth9
 	check "the device by its name" ctl 0 link up rnic0
+	refuses "a rule that is none" "line 1, column 9, at 'loss=1%': expected drop, duplicate" \
+		ctl 0 fault add drop=1%,loss=1%
+	refuses "an opcode that is none" "line 1, column 6, at 'rc-x': expected an opcode" \
+		ctl 0 fault add drop@rc-x
+	refuses "a rule that is too long" "longer than 1023 characters" \
+		ctl 0 fault add "$(printf 'drop,%.0s' {1..300})"
+	refuses "too many rules" "line 1, column 321, .*expected no further rule" \
+		ctl 0 fault add "$(printf 'drop,%.0s' {1..70})drop"
+	refuses "no rule's number" "\"x\" is not the number of a rule" ctl 0 fault del x
+	refuses "an unknown rule" "there is no rule 77" ctl 0 fault del 77
+	refuses "another word" "\"remove\" is not one of add, list" ctl 0 fault remove 1
 	refuses "no daemon" "start rnicd" "$BIN/rnicctl" link down --socket "$WORK/nobody.sock"
+}
+
+pingpong() {
+	pair_run ibv_rc_pingpong -n 400 -s 2048
+}
+
+# hits RULE EXPRESSION: of the rule's row in rnicctl fault list.
+hits() {
+	wait_for 5 listed "$1" "$2"
+}
+
+listed() {
+	ctl 0 fault list --json | python3 -c "
+import json, sys
+rows = {row['rule']: row for row in json.load(sys.stdin)['faults']}
+hits = rows[$1]['hits']
+sys.exit(not ($2))"
+}
+
+faults() {
+	check "a rule is loaded" grep -qx "rule 1" \
+		<(ctl 0 fault add "drop@rc-send/pattern=ok ok fail")
+	check "and three" grep -qx "rules 2 to 4" \
+		<(ctl 0 fault add drop=2%,rx:duplicate=2%,delay=1ms/first=5,seed=7)
+	check "a rule that matches nothing" grep -qx "rule 5" <(ctl 0 fault add drop/qpn=0x7fffff)
+	pingpong
+	check "the first acted once" hits 1 "hits == 1"
+	check "those of chance" hits 2 "hits > 0"
+	check "those of what comes" hits 3 "hits > 0"
+	check "those of the first five packets" hits 4 "hits >= 5"
+	check "and the other one not" hits 5 "hits == 0"
+	check "the counters have them" holds 0 counters "rows['fault drop=2%'] > 0"
+	check "one is unloaded" ctl 0 fault del 2
+	refuses "which is gone" "there is no rule 2" ctl 0 fault del 2
+	check "all are unloaded" ctl 0 fault clear
+	check "none is left" grep -qx "no faults" <(ctl 0 fault list)
+	pingpong
+}
+
+# A rule reaches a program in a device process alone.
+rules_and_direct() {
+	event_program_start
+	refuses "a rule with a program that it does not reach" "do: pid $event_pid$" \
+		ctl 0 fault add drop=1%
+	event_program_end
+	wait_for 10 is_empty 0
+	check "a rule with none" ctl 0 fault add drop=1%
+	refuses "a program with a rule" "rules of faults do not reach .* rnicctl fault clear" \
+		rnic 0 "$BUILD/tests/event_program"
+	ctl 0 fault clear
 }
 
 # The programs of another user need a daemon of root, where each user has a device process.
@@ -156,11 +217,37 @@ rights() {
 		--socket "${side_socket[0]}"
 	check "is in error" holds 0 qps "any(r['state'] == 'ERR' for r in rows)"
 	event_program_end
+	user_rules
+}
+
+# A user's rule concerns the user's own packets.
+user_rules() {
+	local rnicctl=("$BIN/rnicctl" fault --socket "${side_socket[0]}")
+	check "a user's rule" as $user_a "${rnicctl[@]}" add drop
+	check "is not for another user to see" grep -qx "no faults" \
+		<(as $user_b "${rnicctl[@]}" list)
+	check "but for root" grep -q " own .* drop$" <(ctl 0 fault list)
+	check "and root's programs go on" pingpong
+	rule=$(ctl 0 fault list --json | python3 -c \
+		"import json, sys; print(json.load(sys.stdin)['faults'][0]['rule'])")
+	refuses "another user may not unload it" "the rule is not yours: root may do it" \
+		as $user_b "${rnicctl[@]}" del "$rule"
+	refuses "a user has eight rules at most" "there may be 8 rules" \
+		as $user_a "${rnicctl[@]}" add drop,drop,drop,drop,drop,drop,drop,drop
+	check "root has one" ctl 0 fault add drop=1%
+	check "a user unloads the own ones" as $user_a "${rnicctl[@]}" clear
+	check "and not root's" grep -q " all .* drop=1%$" <(as $user_a "${rnicctl[@]}" list)
+	ctl 0 fault clear
 }
 
 bad_input
 events
 link_down
 # --direct needs a daemon of the program's own user.
-[ -n "${RNIC_TEST_DIRECT:-}" ] || [ "$(id -u)" -ne 0 ] || rights
+if [ -n "${RNIC_TEST_DIRECT:-}" ]; then
+	rules_and_direct
+else
+	faults
+	[ "$(id -u)" -ne 0 ] || rights
+fi
 topology_finish

@@ -33,6 +33,7 @@ struct held {
 struct lane {
 	struct due_queue due;
 	struct list overtaken; /* waiting for others to pass, by due_ns */
+	uint32_t held;	       /* of the pool, those in the outbox and lent ones too */
 };
 
 struct fault {
@@ -142,6 +143,7 @@ static void fault_hold(struct fault *fault, struct lane *lane, const struct data
 		fault->lost_datagrams++;
 		return;
 	}
+	lane->held++;
 	held->datagram = *datagram;
 	held->datagram.bytes = held->bytes;
 	memcpy(held->bytes, datagram->bytes, datagram->length);
@@ -169,7 +171,8 @@ static bool apply(struct fault *fault, struct lane *lane, const struct datagram 
 	return false;
 }
 
-static struct fault_verdict transmit_verdict(struct fault *fault, const struct datagram *datagram)
+static struct fault_verdict transmit_verdict(struct fault *fault, const struct datagram *datagram,
+					     uint64_t now_ns)
 {
 	if (fault->judged_passes != 0) {
 		fault->judged_passes--;
@@ -179,7 +182,7 @@ static struct fault_verdict transmit_verdict(struct fault *fault, const struct d
 		fault->has_judged_verdict = false;
 		return fault->judged_verdict;
 	}
-	return fault_plan_judge(&fault->plan, &fault->prng, false, datagram->bytes[0]);
+	return fault_plan_judge(&fault->plan, &fault->plan.transmit, datagram, now_ns);
 }
 
 static bool is_untouched(const struct fault_verdict *verdict)
@@ -212,6 +215,7 @@ static bool outbox_send(struct fault *fault, uint64_t now_ns)
 
 	for (uint32_t i = 0; i < sent; i++)
 		list_add(&fault->free, &fault->outbox_held[first + i]->node);
+	fault->transmit.held -= sent;
 	fault->outbox_first += sent;
 	return fault->outbox_first == fault->outbox_end;
 }
@@ -256,10 +260,28 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
-static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
-			       uint64_t now_ns)
+/* Whether no datagram waits that was judged before. */
+static inline bool has_no_past(const struct fault *fault)
 {
-	struct fault *fault = fault_of(port);
+	return fault->transmit.held == 0 && fault->judged_passes == 0 && !fault->has_judged_verdict;
+}
+
+/* Whether no rule applies to any of the datagrams: then the port is as good as not there. */
+static bool concern_nobody(const struct fault *fault, const struct fault_way *way,
+			   const struct datagram *datagrams, uint32_t count)
+{
+	if (way->count == 0)
+		return true;
+	for (uint32_t i = 0; i < count; i++)
+		if (datagrams[i].length != 0 &&
+		    fault_plan_concerns(&fault->plan, way, &datagrams[i]))
+			return false;
+	return true;
+}
+
+__attribute__((noinline)) static uint32_t
+transmit_by_rules(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
 	struct port *next = fault->next;
 	uint32_t taken = 0;
 
@@ -271,7 +293,7 @@ static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, ui
 		uint32_t sent = 0;
 
 		while (taken + run < count && !has_verdict) {
-			verdict = transmit_verdict(fault, &datagrams[taken + run]);
+			verdict = transmit_verdict(fault, &datagrams[taken + run], now_ns);
 			has_verdict = !is_untouched(&verdict);
 			run += !has_verdict;
 		}
@@ -291,6 +313,17 @@ static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, ui
 	if (count == 0)
 		next->ops->transmit(next, datagrams, 0, now_ns);
 	return taken;
+}
+
+/* The usual case is short: rules that apply to nothing are to cost next to nothing. */
+static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+			       uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+
+	if (has_no_past(fault) && concern_nobody(fault, &fault->plan.transmit, datagrams, count))
+		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
+	return transmit_by_rules(fault, datagrams, count, now_ns);
 }
 
 static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t max,
@@ -318,46 +351,83 @@ static void flip_bit(struct fault *fault, struct datagram *datagram)
 	datagram->damage = 1 + (uint32_t)bit;
 }
 
-static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t max,
-			      uint64_t now_ns)
+/* Judges the datagrams that have arrived. Returns how many go on at once. */
+__attribute__((noinline)) static uint32_t
+judge_arrived(struct fault *fault, struct datagram *arrived, uint32_t count, uint64_t now_ns)
 {
-	struct fault *fault = fault_of(port);
-	struct lane *lane = &fault->receive;
-	uint32_t count, arrived, kept;
+	uint32_t kept = 0;
 
+	for (uint32_t i = 0; i < count; i++) {
+		struct datagram *datagram = &arrived[i];
+		struct fault_verdict verdict;
+
+		if (datagram->length == 0)
+			continue;
+		verdict = fault_plan_judge(&fault->plan, &fault->plan.receive, datagram, now_ns);
+		if (verdict.corrupt)
+			flip_bit(fault, datagram);
+		if (verdict.mark)
+			mark_congestion(datagram);
+		if (apply(fault, &fault->receive, datagram, &verdict, now_ns))
+			arrived[kept++] = *datagram;
+	}
+	return kept;
+}
+
+static void take_back_lent(struct fault *fault)
+{
 	while (!list_is_empty(&fault->lent)) {
 		struct list *node = fault->lent.next;
 
 		list_remove(node);
 		list_add(&fault->free, node);
+		fault->receive.held--;
 	}
-	lane_advance(lane, 0, now_ns);
-	kept = count = receive_due(fault, into, max, now_ns);
-	arrived = fault->next->ops->receive(fault->next, into + count, max - count, now_ns);
-	for (uint32_t i = 0; i < arrived; i++) {
-		struct datagram *datagram = &into[count + i];
-		struct fault_verdict verdict;
+}
 
-		if (datagram->length == 0)
-			continue;
-		verdict = fault_plan_judge(&fault->plan, &fault->prng, true, datagram->bytes[0]);
-		if (verdict.corrupt)
-			flip_bit(fault, datagram);
-		if (verdict.mark)
-			mark_congestion(datagram);
-		if (apply(fault, lane, datagram, &verdict, now_ns))
-			into[kept++] = *datagram;
-	}
-	lane_advance(lane, kept - count, now_ns);
+__attribute__((noinline)) static uint32_t
+receive_among_held(struct fault *fault, struct datagram *into, uint32_t max, uint64_t now_ns)
+{
+	struct port *next = fault->next;
+	struct lane *lane = &fault->receive;
+	uint32_t count, arrived, kept;
+
+	take_back_lent(fault);
+	lane_advance(lane, 0, now_ns);
+	count = receive_due(fault, into, max, now_ns);
+	arrived = next->ops->receive(next, into + count, max - count, now_ns);
+	kept = judge_arrived(fault, into + count, arrived, now_ns);
+	lane_advance(lane, kept, now_ns);
+	kept += count;
 	return kept + receive_due(fault, into + kept, max - kept, now_ns);
+}
+
+static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t max,
+			      uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+	uint32_t arrived;
+
+	if (fault->receive.held != 0)
+		return receive_among_held(fault, into, max, now_ns);
+	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
+	if (arrived == 0 || concern_nobody(fault, &fault->plan.receive, into, arrived))
+		return arrived;
+	arrived = judge_arrived(fault, into, arrived, now_ns);
+	lane_advance(&fault->receive, arrived, now_ns);
+	return arrived + receive_due(fault, into + arrived, max - arrived, now_ns);
 }
 
 static uint64_t fault_next_deadline_ns(const struct port *port)
 {
 	const struct fault *fault = fault_of(port);
 	uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
-	uint64_t receive_ns = lane_deadline_ns(&fault->receive);
-	uint64_t transmit_ns =
+	uint64_t receive_ns, transmit_ns;
+
+	if (fault->receive.held + fault->transmit.held == 0)
+		return next_ns;
+	receive_ns = lane_deadline_ns(&fault->receive);
+	transmit_ns =
 		fault->outbox_first < fault->outbox_end ? 0 : lane_deadline_ns(&fault->transmit);
 
 	if (transmit_ns < fault->refused_until_ns)
@@ -410,45 +480,76 @@ static const struct port_ops fault_ops = {
 	.close = fault_close,
 };
 
-int fault_open(struct port *next, const char *spec, struct port **port, char *message,
-	       size_t message_bytes)
+struct port *fault_create(struct port *next, uint64_t seed)
 {
 	struct fault *fault = calloc(1, sizeof(*fault));
-	int error;
 
 	if (fault == NULL)
-		return -ENOMEM;
-	error = fault_plan_parse(&fault->plan, spec, message, message_bytes);
-	if (error != 0)
-		goto free_fault;
+		return NULL;
 	fault->block_used = FAULT_BLOCK_DATAGRAMS;
 	if (due_queue_reserve(&fault->receive.due, FAULT_HELD_MAX) != 0 ||
 	    due_queue_reserve(&fault->transmit.due, FAULT_HELD_MAX) != 0) {
-		error = -ENOMEM;
-		goto free_fault;
+		fault_free(fault);
+		return NULL;
 	}
 	fault->port.ops = &fault_ops;
 	fault->next = next;
-	prng_init(&fault->prng, fault->plan.seed);
+	prng_init(&fault->prng, seed);
 	list_init(&fault->receive.overtaken);
 	list_init(&fault->transmit.overtaken);
 	list_init(&fault->lent);
 	list_init(&fault->free);
-	*port = &fault->port;
-	return 0;
-
-free_fault:
-	fault_free(fault);
-	return error;
+	return &fault->port;
 }
 
-void fault_offset_seed(struct port *port, uint64_t offset)
+int fault_open(struct port *next, const char *spec, struct port **port, char *message,
+	       size_t message_bytes)
 {
-	assert(port->ops == &fault_ops);
-	prng_init(&fault_of(port)->prng, fault_of(port)->plan.seed + offset);
+	struct fault_rule rules[FAULT_RULES_MAX];
+	struct port *made;
+	uint32_t count;
+	int error =
+		fault_rules_parse(spec, 1, rules, FAULT_RULES_MAX, &count, message, message_bytes);
+
+	if (error != 0)
+		return error;
+	made = fault_create(next, 1);
+	if (made == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		fault_rule_begin(&rules[i], 0, 0);
+		fault_plan_set(fault_plan_of(made), i, i + 1, &rules[i]);
+	}
+	*port = made;
+	return 0;
 }
 
-const struct fault_plan *fault_plan_of(const struct port *port)
+/* Sends what is held back, in the order in which it would be due. */
+static void fault_release(struct fault *fault, uint64_t now_ns)
+{
+	struct due_queue *due = &fault->transmit.due;
+
+	outbox_send(fault, now_ns);
+	lane_advance(&fault->transmit, UINT32_MAX, now_ns);
+	while (due->count != 0) {
+		struct held *held = due_queue_pop(due);
+
+		fault->next->ops->transmit(fault->next, &held->datagram, 1, now_ns);
+	}
+}
+
+struct port *fault_remove(struct port *port, uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+	struct port *next = fault->next;
+
+	assert(port->ops == &fault_ops);
+	fault_release(fault, now_ns);
+	fault_free(fault);
+	return next;
+}
+
+struct fault_plan *fault_plan_of(struct port *port)
 {
 	assert(port->ops == &fault_ops);
 	return &fault_of(port)->plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A port that treats datagrams as bad networks do, and gives them to the next port: it drops,
- * duplicates, delays, reorders, corrupts and marks by rules (fault_rule.h). Seeded and without a
+ * duplicates, delays, reorders, corrupts and marks by rules (fault_plan.h). Seeded and without a
  * clock, so that the same calls have the same effect, in a simulation and in a daemon with --fault.
  *
  * Held datagrams lie in a pool, which grows up to FAULT_HELD_MAX. A datagram that finds the pool
@@ -11,32 +11,38 @@
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_H
 #define LIB_NIC_PORT_CONDITIONS_FAULT_H
 
-#include "lib/nic/port/conditions/fault_rule.h"
+#include "lib/nic/port/conditions/fault_plan.h"
 #include "lib/nic/port/port.h"
 
 /* The most datagrams that the port holds back at once: 100 ms of 10 Gb/s at a path MTU of 1024. */
 #define FAULT_HELD_MAX 131072
 
 /*
- * Puts the rules of `spec` in front of `next`. -EINVAL with a sentence in `message`, -ENOMEM;
- * `next` is then still the caller's.
+ * Puts a port without rules in front of `next`, which stays the caller's when there is no memory:
+ * NULL. `seed` decides which bit of a packet is corrupted.
  *
  * transmit() sends the due datagrams, and with a count of 0 does nothing else: call it at
  * next_deadline_ns(). A reordered datagram goes behind at least as many others as its rule says, or
  * after 1 ms when nothing follows. A datagram corrupted on its way in has `damage` set, for callers
  * that check whether the wrong ICRC was detected.
  */
+struct port *fault_create(struct port *next, uint64_t seed);
+
+/*
+ * The same with the rules of `spec`. -EINVAL with a sentence in `message`, -ENOMEM; `next` is then
+ * still the caller's.
+ */
 int fault_open(struct port *next, const char *spec, struct port **port, char *message,
 	       size_t message_bytes);
 
 /*
- * Starts the random numbers again from the specification's seed plus `offset`, before the first
- * datagram: processes that share a specification then lose different datagrams.
+ * Takes the port away, and returns the next one. What it held back is sent at once, as far as the
+ * next port takes it; of what has come, it is lost.
  */
-void fault_offset_seed(struct port *port, uint64_t offset);
+struct port *fault_remove(struct port *port, uint64_t now_ns);
 
-/* The rules with their counts, for rnicctl. Valid until the port is closed. */
-const struct fault_plan *fault_plan_of(const struct port *port);
+/* The rules with their counts, to be read and changed between the port's calls. */
+struct fault_plan *fault_plan_of(struct port *port);
 
 /* The number of datagrams that were lost because the pool was full. */
 uint64_t fault_lost_datagrams(const struct port *port);

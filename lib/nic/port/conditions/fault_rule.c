@@ -2,8 +2,10 @@
 #include "lib/nic/port/conditions/fault_rule.h"
 
 #include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 #include "proto/wire/opcode.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +13,13 @@
 
 #define ALWAYS_PPM     1000000
 #define DEFAULT_BEHIND 3
+#define TEXT_SHOWN_MAX 40
+#define PSN_MAX	       0xffffff
 
 /* The rest of one item, and the place for an error message. */
 struct reader {
+	const char *begin; /* of the line */
+	uint32_t line;
 	const char *at;
 	const char *end;
 	char *message;
@@ -27,13 +33,17 @@ static const char *const action_names[FAULT_ACTION_COUNT] = {
 
 static int fault_rule_refuse(const struct reader *reader, const char *wanted)
 {
-	int rest = (int)(reader->end - reader->at);
+	const int rest = (int)(reader->end - reader->at);
+	const unsigned column = (unsigned)(reader->at - reader->begin) + 1;
 
 	if (rest == 0)
-		snprintf(reader->message, reader->message_bytes, "at the end: expected %s", wanted);
+		snprintf(reader->message, reader->message_bytes,
+			 "line %u, column %u, at the end: expected %s", reader->line, column,
+			 wanted);
 	else
-		snprintf(reader->message, reader->message_bytes, "at '%.*s': expected %s", rest,
-			 reader->at, wanted);
+		snprintf(reader->message, reader->message_bytes,
+			 "line %u, column %u, at '%.*s': expected %s", reader->line, column,
+			 rest < TEXT_SHOWN_MAX ? rest : TEXT_SHOWN_MAX, reader->at, wanted);
 	return -EINVAL;
 }
 
@@ -144,28 +154,162 @@ static int fault_rule_read_opcode(struct reader *reader, struct fault_rule *rule
 	return 0;
 }
 
+/* A number in decimal, or in hexadecimal behind 0x. */
+static bool read_either_number(struct reader *reader, uint64_t *value)
+{
+	const char *begin;
+
+	if (!skip(reader, "0x"))
+		return fault_rule_read_number(reader, value);
+	begin = reader->at;
+	for (*value = 0; reader->at < reader->end && isxdigit((unsigned char)*reader->at) &&
+			 reader->at - begin < 15;
+	     reader->at++) {
+		const char digit = (char)tolower((unsigned char)*reader->at);
+
+		*value = *value << 4 | (uint64_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+	}
+	return reader->at != begin;
+}
+
+static int read_qpn(struct reader *reader, struct fault_rule *rule)
+{
+	const struct reader start = *reader;
+	uint64_t qpn;
+
+	if (!read_either_number(reader, &qpn) || qpn > PSN_MAX)
+		return fault_rule_refuse(&start, "a queue pair number such as 0x812345");
+	rule->qpn = (uint32_t)qpn;
+	rule->where |= FAULT_WHERE_QPN;
+	return 0;
+}
+
+static int read_psn(struct reader *reader, struct fault_rule *rule)
+{
+	const struct reader start = *reader;
+	uint64_t first, last;
+
+	if (!read_either_number(reader, &first) || first > PSN_MAX)
+		return fault_rule_refuse(&start, "a packet sequence number, or two as 100-199");
+	last = first;
+	if (skip(reader, "-") && (!read_either_number(reader, &last) || last > PSN_MAX))
+		return fault_rule_refuse(&start, "a packet sequence number, or two as 100-199");
+	rule->first_psn = (uint32_t)first;
+	rule->last_psn = (uint32_t)last;
+	rule->where |= FAULT_WHERE_PSN;
+	return 0;
+}
+
+static int read_peer(struct reader *reader, struct fault_rule *rule)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	uint8_t address[16];
+	size_t length = 0;
+
+	while (reader->at + length < reader->end && reader->at[length] != '/')
+		length++;
+	if (length < sizeof(text))
+		memcpy(text, reader->at, length);
+	if (inet_pton(AF_INET, text, address) == 1)
+		rule->peer = rnic_gid_from_ipv4(address);
+	else if (inet_pton(AF_INET6, text, address) == 1)
+		rule->peer = rnic_gid_from_ipv6(address);
+	else
+		return fault_rule_refuse(reader, "an IP address");
+	reader->at += length;
+	rule->where |= FAULT_WHERE_PEER;
+	return 0;
+}
+
+static int read_pattern(struct reader *reader, struct fault_rule *rule)
+{
+	do {
+		const bool fails = skip(reader, "fail");
+
+		if (!fails && !skip(reader, "ok"))
+			return fault_rule_refuse(reader, "ok or fail");
+		if (rule->pattern_steps == FAULT_PATTERN_MAX)
+			return fault_rule_refuse(reader, "no more than 64 steps");
+		rule->pattern |= (uint64_t)fails << rule->pattern_steps++;
+	} while (skip(reader, " "));
+	return 0;
+}
+
+static int read_seed(struct reader *reader, struct fault_rule *rule)
+{
+	rule->has_seed = true;
+	return fault_rule_read_number(reader, &rule->seed) ? 0
+							   : fault_rule_refuse(reader, "a number");
+}
+
+static int read_behind(struct reader *reader, struct fault_rule *rule)
+{
+	const struct reader start = *reader;
+	uint64_t behind;
+
+	if (!fault_rule_read_number(reader, &behind) || behind == 0 || behind > UINT16_MAX)
+		return fault_rule_refuse(&start, "a number from 1 on");
+	rule->behind = (uint32_t)behind;
+	return 0;
+}
+
+static int read_from(struct reader *reader, struct fault_rule *rule)
+{
+	return read_time(reader, &rule->from_ns);
+}
+
+static int read_for(struct reader *reader, struct fault_rule *rule)
+{
+	const struct reader start = *reader;
+	const int error = read_time(reader, &rule->for_ns);
+
+	return error != 0 || rule->for_ns != 0 ? error
+					       : fault_rule_refuse(&start, "a time such as 10ms");
+}
+
+/* The options whose values have a reader of their own. */
+static const struct {
+	const char *name;
+	int (*read)(struct reader *reader, struct fault_rule *rule);
+} options[] = {
+	{"qpn=", read_qpn}, {"peer=", read_peer},	{"psn=", read_psn},   {"from=", read_from},
+	{"for=", read_for}, {"pattern=", read_pattern}, {"seed=", read_seed},
+};
+
+/* The options that are numbers from 1 on. */
+static const struct {
+	const char *name;
+	size_t offset;
+} counts[] = {
+	{"first=", offsetof(struct fault_rule, first)},
+	{"every=", offsetof(struct fault_rule, every)},
+	{"nth=", offsetof(struct fault_rule, nth)},
+	{"count=", offsetof(struct fault_rule, count)},
+};
+
 static int read_option(struct reader *reader, struct fault_rule *rule)
 {
-	struct reader start = *reader;
-	uint64_t *number = NULL;
-	uint64_t behind = 0;
+	static const char wanted[] =
+		"qpn, peer, psn, from, for, first, every, nth, pattern, count, "
+		"seed, or for reorder behind, and =";
 
-	if (skip(reader, "first="))
-		number = &rule->first;
-	else if (skip(reader, "every="))
-		number = &rule->every;
-	else if (skip(reader, "count="))
-		number = &rule->count;
-	else if (rule->action == FAULT_REORDER && skip(reader, "behind="))
-		number = &behind;
-	if (number == NULL)
-		return fault_rule_refuse(&start,
-					 "first=N, every=N, count=N, or for reorder behind=N");
-	if (!fault_rule_read_number(reader, number) || *number == 0 || behind > UINT16_MAX)
+	for (size_t i = 0; i < RNIC_COUNT_OF(options); i++)
+		if (skip(reader, options[i].name))
+			return options[i].read(reader, rule);
+	for (size_t i = 0; i < RNIC_COUNT_OF(counts); i++) {
+		uint64_t *number = (void *)((uint8_t *)rule + counts[i].offset);
+		struct reader start = *reader;
+
+		if (!skip(reader, counts[i].name))
+			continue;
+		start.at = reader->at;
+		if (fault_rule_read_number(reader, number) && *number != 0)
+			return 0;
 		return fault_rule_refuse(&start, "a number from 1 on");
-	if (behind != 0)
-		rule->behind = (uint32_t)behind;
-	return 0;
+	}
+	if (rule->action == FAULT_REORDER && skip(reader, "behind="))
+		return read_behind(reader, rule);
+	return fault_rule_refuse(reader, wanted);
 }
 
 static int read_action(struct reader *reader, struct fault_rule *rule)
@@ -215,94 +359,50 @@ static int read_rule(struct reader *reader, struct fault_rule *rule)
 	return error;
 }
 
-static int read_item(struct reader *reader, struct fault_plan *plan)
+int fault_rules_parse(const char *spec, uint32_t line, struct fault_rule *rules, uint32_t max,
+		      uint32_t *count, char *message, size_t message_bytes)
 {
-	int error;
+	struct reader reader = {spec, line, spec, spec, message, message_bytes};
+	uint32_t parsed = 0;
+	uint64_t seed = 1;
+	int error = 0;
 
-	if (skip(reader, "seed=")) {
-		if (!fault_rule_read_number(reader, &plan->seed) || reader->at != reader->end)
-			return fault_rule_refuse(reader, "a number");
-		return 0;
-	}
-	if (plan->rule_count == FAULT_RULES_MAX)
-		return fault_rule_refuse(reader, "no more than 16 rules");
-	error = read_rule(reader, &plan->rules[plan->rule_count]);
-	if (error == 0)
-		plan->rule_count++;
-	return error;
-}
-
-int fault_plan_parse(struct fault_plan *plan, const char *spec, char *message, size_t message_bytes)
-{
-	struct fault_plan parsed = {.seed = 1};
-	const char *at = spec;
-
-	for (;;) {
-		const char *end = strchrnul(at, ',');
-		struct reader reader = {at, end, message, message_bytes};
-		int error = read_item(&reader, &parsed);
-
+	for (;; reader.at = reader.end + 1) {
+		reader.at += strspn(reader.at, " ");
+		reader.end = strchrnul(reader.at, ',');
+		if (skip(&reader, "seed=")) {
+			if (!fault_rule_read_number(&reader, &seed) || reader.at != reader.end)
+				error = fault_rule_refuse(&reader, "a number");
+		} else if (parsed == max) {
+			error = fault_rule_refuse(&reader, "no further rule: there are as many as "
+							   "may be");
+		} else {
+			error = read_rule(&reader, &rules[parsed++]);
+		}
 		if (error != 0)
 			return error;
-		if (*end == '\0')
+		if (*reader.end == '\0')
 			break;
-		at = end + 1;
 	}
-	*plan = parsed;
+	for (uint32_t i = 0; i < parsed; i++)
+		if (!rules[i].has_seed)
+			rules[i].seed = seed;
+	*count = parsed;
 	return 0;
 }
 
-static bool rule_hits(struct fault_rule *rule, struct prng *prng, uint8_t opcode)
+/* Rules with one seed must not draw the same numbers: FNV-1a of the text tells them apart. */
+static uint64_t text_number(const char *text)
 {
-	if ((rule->opcodes[opcode / 64] >> opcode % 64 & 1) == 0)
-		return false;
-	rule->seen++;
-	if (rule->first != 0 && rule->seen > rule->first)
-		return false;
-	if (rule->seen % rule->every != 0)
-		return false;
-	if (rule->count != 0 && rule->hits == rule->count)
-		return false;
-	if (rule->chance_ppm < ALWAYS_PPM && prng_below(prng, ALWAYS_PPM) >= rule->chance_ppm)
-		return false;
-	rule->hits++;
-	return true;
+	uint64_t number = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text != '\0'; text++)
+		number = (number ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	return number;
 }
 
-struct fault_verdict fault_plan_judge(struct fault_plan *plan, struct prng *prng, bool is_receive,
-				      uint8_t opcode)
+void fault_rule_begin(struct fault_rule *rule, uint64_t offset, uint64_t now_ns)
 {
-	struct fault_verdict verdict = {0};
-
-	for (uint32_t i = 0; i < plan->rule_count; i++) {
-		struct fault_rule *rule = &plan->rules[i];
-
-		if (rule->is_receive != is_receive || !rule_hits(rule, prng, opcode))
-			continue;
-		switch (rule->action) {
-		case FAULT_DROP:
-			verdict.drop = true;
-			break;
-		case FAULT_DUPLICATE:
-			verdict.duplicate = true;
-			break;
-		case FAULT_REORDER:
-			verdict.behind = rule->behind;
-			break;
-		case FAULT_CORRUPT:
-			verdict.corrupt = true;
-			break;
-		case FAULT_MARK:
-			verdict.mark = true;
-			break;
-		case FAULT_DELAY:
-			verdict.delay_ns += rule->delay_ns - rule->jitter_ns;
-			if (rule->jitter_ns != 0)
-				verdict.delay_ns += prng_below(prng, 2 * rule->jitter_ns + 1);
-			break;
-		case FAULT_ACTION_COUNT:
-			break;
-		}
-	}
-	return verdict;
+	prng_init(&rule->prng, rule->seed + offset + text_number(rule->text));
+	rule->loaded_ns = now_ns;
 }

@@ -192,9 +192,9 @@ static void test_refusals(void **state)
 	set->common.capture_fd = 0;
 	expect_refusal(-EOPNOTSUPP, "--capture");
 	set->common.capture_fd = -1;
-	set->start.fault[0] = 'd';
-	expect_refusal(-EOPNOTSUPP, "--fault");
-	set->start.fault[0] = '\0';
+	set->common.rules.entries[3] = (struct rule_entry){.id = 1, .owner = {.is_of_all = true}};
+	expect_refusal(-EOPNOTSUPP, "rnicctl fault clear");
+	set->common.rules.entries[3].id = 0;
 	set->has_one_lane = true;
 	expect_refusal(-EOPNOTSUPP, "lanes");
 	set->has_one_lane = false;

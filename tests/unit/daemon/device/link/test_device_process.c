@@ -68,20 +68,6 @@ static void test_start_of_each_port(void **state)
 	}
 }
 
-static void test_bad_fault_text_is_a_sentence(void **state)
-{
-	const struct rnic_process_ready *ready = (const void *)control.receipt.payload;
-	int status;
-
-	(void)state;
-	fake_launch(&control);
-	snprintf(control.start.fault, sizeof(control.start.fault), "nonsense");
-	assert_true(fake_start(&control) < 0);
-	assert_non_null(strstr(ready->reason, "nonsense"));
-	status = fake_await_end(&control);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-}
-
 static void test_another_first_message_ends_it(void **state)
 {
 	const struct rnic_process_rows rows = {.request_id = 1};
@@ -711,7 +697,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start_of_each_port),
-		cmocka_unit_test(test_bad_fault_text_is_a_sentence),
 		cmocka_unit_test(test_another_first_message_ends_it),
 		cmocka_unit_test(test_hang_up_before_start_ends_it),
 		cmocka_unit_test(test_descriptor_3_must_be_the_link),

@@ -32,13 +32,17 @@ bool device_port_counter(const struct device *device, uint32_t index, const char
 	return false;
 }
 
-bool device_fault_counter(const struct device *device, uint32_t index,
-			  struct rnic_show_counter *counter)
+uint64_t device_lost_by_faults(const struct device *device)
 {
 	(void)device;
-	(void)index;
-	(void)counter;
-	return false;
+	return 0;
+}
+
+void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits)
+{
+	(void)device;
+	*id = slot == 5 ? 9 : 0;
+	*hits = slot == 5 ? packets : 0;
 }
 
 void device_fill_stats(const struct device *device, struct rnic_stats_page *stats)

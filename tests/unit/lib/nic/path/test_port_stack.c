@@ -2,6 +2,7 @@
 /* Two stacks as two device processes have them: lanes of one address, one capture. */
 #include "lib/nic/path/port_stack.h"
 
+#include "lib/nic/path/stack_counters.h"
 #include "lib/nic/port/conditions/fault.h"
 #include "proto/base/bits.h"
 #include "proto/base/maxima.h"
@@ -120,6 +121,13 @@ static void test_two_lanes(void **state)
 	free(inbox);
 }
 
+/* Puts a rule into slot 1, as rule 7; NULL empties the slot. */
+static void set_rule(struct port_stack *stack, const char *text)
+{
+	assert_int_equal(
+		port_stack_set_rule(stack, 1, text != NULL ? 7 : 0, text, 1, fixture_now_ns()), 0);
+}
+
 /* The stack of a whole device opens its own sockets. */
 static void test_without_lanes(void **state)
 {
@@ -133,10 +141,9 @@ static void test_without_lanes(void **state)
 	(void)state;
 	assert_non_null(inbox);
 	config.gids = gids;
-	config.fault = "drop=50%,seed=1";
 	assert_int_equal(port_stack_open(&stack, &config, fixture_now_ns(), text), 0);
 	assert_null(stack.capture);
-	assert_int_equal(fault_plan_of(stack.fault)->rule_count, 1);
+	set_rule(&stack, "drop=50%");
 	while (stack.loopback->counters.sent_datagrams == 0)
 		fixture_transmit(stack.top, &datagram, 1);
 	fixture_receive(stack.top, inbox, 1, 8);
@@ -179,6 +186,49 @@ static void test_cut(void **state)
 	free(inbox);
 }
 
+/* Rules lie below the cut, and a stack without rules is as it was. */
+static void test_rules(void **state)
+{
+	struct rnic_gid gids[RNIC_GIDS_MAX] = {fixture_own_gid(78)};
+	struct port_stack_config config = config_of(RNIC_LANE_NONE);
+	struct datagram datagram = fixture_datagram(0, &gids[0], &gids[0], BYTES);
+	struct port_stack stack;
+	struct port *whole;
+	uint64_t hits;
+	uint32_t id;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	config.gids = gids;
+	assert_int_equal(port_stack_open(&stack, &config, fixture_now_ns(), text), 0);
+	whole = stack.top;
+	set_rule(&stack, NULL);
+	assert_int_equal(port_stack_set_rule(&stack, 1, 7, "lose", 1, fixture_now_ns()), -EINVAL);
+	assert_ptr_equal(stack.top, whole);
+	set_rule(&stack, "drop");
+	assert_ptr_equal(stack.top, stack.fault);
+	fixture_transmit(stack.top, &datagram, 1);
+	stack_rule_read(&stack, 1, &id, &hits);
+	assert_int_equal(id, 7);
+	assert_int_equal(hits, 1);
+	port_stack_set_cut(&stack, true);
+	fixture_transmit(stack.top, &datagram, 1);
+	stack_rule_read(&stack, 1, &id, &hits);
+	assert_int_equal(hits, 1);
+	set_rule(&stack, NULL);
+	assert_null(stack.fault);
+	set_rule(&stack, "delay=60s");
+	port_stack_set_cut(&stack, false);
+	fixture_transmit(stack.top, &datagram, 1);
+	assert_int_equal(stack.loopback->counters.sent_datagrams, 0);
+	set_rule(&stack, NULL);
+	assert_int_equal(stack.loopback->counters.sent_datagrams, 1);
+	assert_ptr_equal(stack.top, whole);
+	stack_rule_read(&stack, 1, &id, &hits);
+	assert_int_equal(id, 0);
+	port_stack_close(&stack);
+}
+
 /* Whatever fails, nothing stays open, the capture neither. */
 static void test_failures(void **state)
 {
@@ -189,22 +239,18 @@ static void test_failures(void **state)
 
 	(void)state;
 	config.has_capture_fd = true;
-	for (uint32_t i = 0; i < 2; i++) {
-		config.fault = i == 0 ? "no such rule" : NULL;
-		config.gids = i == 0 ? NULL : gids;
-		config.capture_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-		assert_true(port_stack_open(&stack, &config, fixture_now_ns(), text) < 0);
-		assert_string_not_equal(text, "");
-		assert_int_equal(fcntl(config.capture_fd, F_GETFD), -1);
-	}
+	config.gids = gids;
+	config.capture_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	assert_true(port_stack_open(&stack, &config, fixture_now_ns(), text) < 0);
+	assert_string_not_equal(text, "");
+	assert_int_equal(fcntl(config.capture_fd, F_GETFD), -1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_lanes),
-		cmocka_unit_test(test_without_lanes),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_two_lanes), cmocka_unit_test(test_without_lanes),
+		cmocka_unit_test(test_cut),	  cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_failures),
 	};
 

@@ -193,7 +193,7 @@ static void seeds_have_offsets(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		struct port *port = open_fault(&recorders[i], "drop=10%,seed=5");
 
-		fault_offset_seed(port, offsets[i]);
+		fault_rule_begin(&fault_plan_of(port)->rules[0], offsets[i], 0);
 		send_numbers(port, RC_SEND_ONLY, 0, 4000, 0);
 		close_fault(port, &recorders[i]);
 	}

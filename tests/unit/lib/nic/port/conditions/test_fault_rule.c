@@ -1,27 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/nic/port/conditions/fault_rule.h"
+#include "lib/nic/port/conditions/fault_plan.h"
 
+#include "lib/nic/port/port.h"
+#include "proto/base/be.h"
 #include "proto/base/bits.h"
+#include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
-static void wrong_specifications_name_the_piece(void **state)
+#include <stdio.h>
+
+#define RC_SEND_ONLY  0x04
+#define RC_WRITE_ONLY 0x0a
+#define MS	      UINT64_C(1000000)
+
+static struct fault_rule rules[FAULT_RULES_MAX];
+static uint32_t rule_count;
+static char message[160];
+
+static int parse(const char *spec, uint32_t line)
+{
+	message[0] = '\0';
+	return fault_rules_parse(spec, line, rules, FAULT_RULES_MAX, &rule_count, message,
+				 sizeof(message));
+}
+
+static void wrong_specifications_name_the_place(void **state)
 {
 	static const struct {
 		const char *spec;
 		const char *complaint;
 	} cases[] = {
-		{"", "at the end"},
-		{"loss=1%", "'loss=1%'"},
-		{"drop=1%,", "at the end"},
-		{"drop=101%", "'101%'"},
+		{"", "line 1, column 1, at the end: expected drop"},
+		{"loss=1%", "line 1, column 1, at 'loss=1%': expected drop"},
+		{"drop=1%,", "column 9, at the end"},
+		{"drop=1%, loss", "column 10, at 'loss'"},
+		{"drop=101%", "column 6, at '101%'"},
 		{"drop=1", "'1'"},
 		{"drop=100.5%", "'100.5%'"},
-		{"drop@rc-nonsense", "'rc-nonsense'"},
+		{"drop@rc-nonsense", "column 6, at 'rc-nonsense': expected an opcode"},
 		{"drop@", "at the end"},
 		{"drop@rc-acknowled", "'rc-acknowled'"},
-		{"drop/first=0", "'first=0'"},
-		{"drop/last=1", "'last=1'"},
+		{"drop/first=0", "column 12, at '0': expected a number from 1 on"},
+		{"drop/nth=x", "column 10, at 'x'"},
+		{"drop/last=1", "column 6, at 'last=1': expected qpn, peer"},
 		{"drop/behind=1", "'behind=1'"},
+		{"reorder/behind=65536", "column 16"},
+		{"drop/qpn=", "column 10, at the end: expected a queue pair number"},
+		{"drop/qpn=0x1000000", "at '0x1000000'"},
+		{"drop/qpn=0xfffffffffffffffff", "at '0xf"},
+		{"drop/psn=5-", "column 10"},
+		{"drop/psn=x-5", "at 'x-5': expected a packet sequence number"},
+		{"drop/peer=10.0.0", "column 11, at '10.0.0': expected an IP address"},
+		{"drop/peer=fd00::1::2", "expected an IP address"},
+		{"drop/from=10", "expected a time such as 10ms"},
+		{"drop/for=0s", "column 10, at '0s': expected a time"},
+		{"drop/pattern=", "column 14, at the end: expected ok or fail"},
+		{"drop/pattern=ok  fail", "column 17, at ' fail': expected ok or fail"},
+		{"drop/pattern=okfail", "at 'fail': expected @OPCODE"},
+		{"drop/seed=", "expected a number"},
 		{"delay", "at the end"},
 		{"delay=10", "'10'"},
 		{"delay=10m", "'10m'"},
@@ -34,71 +70,233 @@ static void wrong_specifications_name_the_piece(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
-		struct fault_plan plan;
-		char message[128] = "";
-
-		assert_int_equal(fault_plan_parse(&plan, cases[i].spec, message, sizeof(message)),
-				 -EINVAL);
+		assert_int_equal(parse(cases[i].spec, 1), -EINVAL);
 		if (strstr(message, cases[i].complaint) == NULL)
 			fail_msg("'%s' gave \"%s\"", cases[i].spec, message);
 	}
+	assert_int_equal(parse("drop,lose", 12), -EINVAL);
+	assert_non_null(strstr(message, "line 12, column 6, at 'lose'"));
+}
+
+static void bounds_are_kept(void **state)
+{
+	char spec[2 * FAULT_RULE_TEXT_BYTES];
+	struct fault_rule two[2];
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "drop/count=%0*d", FAULT_RULE_TEXT_BYTES, 1);
+	assert_int_equal(parse(spec, 1), -EINVAL);
+	assert_non_null(strstr(message, "a shorter rule"));
+	assert_int_equal(fault_rules_parse("drop,drop,drop", 1, two, 2, &rule_count, message,
+					   sizeof(message)),
+			 -EINVAL);
+	assert_non_null(strstr(message, "column 11"));
 }
 
 static void right_specifications_are_understood(void **state)
 {
-	struct fault_plan plan;
-	char message[128];
-
 	(void)state;
-	assert_int_equal(fault_plan_parse(&plan,
-					  "rx:drop=0.25%@rc-read-response/first=9/every=2/count=3,"
-					  "delay=10ms+-2us,reorder/behind=7,seed=42",
-					  message, sizeof(message)),
+	assert_int_equal(parse("rx:drop=0.25%@rc-read-response/first=9/every=2/count=3,"
+			       "delay=10ms+-2us, reorder/behind=7/seed=5,seed=42",
+			       1),
 			 0);
-	assert_int_equal(plan.rule_count, 3);
-	assert_int_equal(plan.seed, 42);
-	assert_true(plan.rules[0].is_receive);
-	assert_int_equal(plan.rules[0].chance_ppm, 2500);
-	assert_int_equal(plan.rules[0].first, 9);
-	assert_int_equal(plan.rules[0].every, 2);
-	assert_int_equal(plan.rules[0].count, 3);
-	assert_int_equal(plan.rules[0].opcodes[0], 0xf << 13 & ~(1 << 17));
-	assert_string_equal(plan.rules[1].text, "delay=10ms+-2us");
-	assert_int_equal(plan.rules[1].delay_ns, 10000000);
-	assert_int_equal(plan.rules[1].jitter_ns, 2000);
-	assert_int_equal(plan.rules[2].behind, 7);
+	assert_int_equal(rule_count, 3);
+	assert_true(rules[0].is_receive);
+	assert_int_equal(rules[0].chance_ppm, 2500);
+	assert_int_equal(rules[0].first, 9);
+	assert_int_equal(rules[0].every, 2);
+	assert_int_equal(rules[0].count, 3);
+	assert_int_equal(rules[0].opcodes[0], 0xf << 13 & ~(1 << 17));
+	assert_int_equal(rules[0].seed, 42);
+	assert_string_equal(rules[1].text, "delay=10ms+-2us");
+	assert_int_equal(rules[1].delay_ns, 10000000);
+	assert_int_equal(rules[1].jitter_ns, 2000);
+	assert_int_equal(rules[2].behind, 7);
+	assert_int_equal(rules[2].seed, 5);
+	assert_int_equal(parse("drop/qpn=0x812345/psn=0x10-31/peer=fd00::1/from=1s/for=2ms/nth=4/"
+			       "pattern=ok fail",
+			       1),
+			 0);
+	assert_int_equal(rules[0].qpn, 0x812345);
+	assert_int_equal(rules[0].first_psn, 16);
+	assert_int_equal(rules[0].last_psn, 31);
+	assert_int_equal(rules[0].peer.bytes[15], 1);
+	assert_int_equal(rules[0].from_ns, 1000 * MS);
+	assert_int_equal(rules[0].for_ns, 2 * MS);
+	assert_int_equal(rules[0].nth, 4);
+	assert_int_equal(rules[0].pattern_steps, 2);
+	assert_int_equal(rules[0].pattern, 2);
+}
+
+/* --- which packets a rule hits ---------------------------------------------------------------- */
+
+static struct fault_plan plan;
+static uint8_t bytes[32];
+
+static struct datagram packet(uint8_t opcode, uint32_t qpn, uint32_t psn)
+{
+	memset(bytes, 0, sizeof(bytes));
+	bytes[0] = opcode;
+	rnic_be24_write(bytes + 5, qpn);
+	rnic_be24_write(bytes + 9, psn);
+	return (struct datagram){.bytes = bytes, .length = sizeof(bytes)};
+}
+
+static void load(const char *spec, uint64_t now_ns)
+{
+	assert_int_equal(parse(spec, 1), 0);
+	memset(&plan, 0, sizeof(plan));
+	for (uint32_t i = 0; i < rule_count; i++) {
+		fault_rule_begin(&rules[i], 0, now_ns);
+		fault_plan_set(&plan, i, i + 1, &rules[i]);
+	}
+}
+
+static bool drops(const struct datagram *datagram, uint64_t now_ns)
+{
+	const bool concerns = fault_plan_concerns(&plan, &plan.transmit, datagram);
+	const bool dropped = fault_plan_judge(&plan, &plan.transmit, datagram, now_ns).drop;
+
+	assert_true(concerns || !dropped);
+	return dropped;
 }
 
 static void what_all_rules_do_is_put_together(void **state)
 {
-	static const char spec[] =
-		"duplicate@rc-send,delay=2ms,delay=1ms,reorder@rc-write/behind=4,"
-		"rx:drop";
-	struct fault_plan plan;
+	struct datagram send = packet(RC_SEND_ONLY, 1, 1);
 	struct fault_verdict verdict;
-	struct prng prng;
-	char message[128];
 
 	(void)state;
-	prng_init(&prng, 1);
-	assert_int_equal(fault_plan_parse(&plan, spec, message, sizeof(message)), 0);
-	verdict = fault_plan_judge(&plan, &prng, false, 0x04);
+	load("duplicate@rc-send,delay=2ms,delay=1ms,reorder@rc-write/behind=4,rx:drop", 0);
+	verdict = fault_plan_judge(&plan, &plan.transmit, &send, 0);
 	assert_true(verdict.duplicate);
 	assert_false(verdict.drop);
 	assert_int_equal(verdict.delay_ns, 3000000);
 	assert_int_equal(verdict.behind, 0);
-	verdict = fault_plan_judge(&plan, &prng, false, 0x0a);
+	assert_true(fault_plan_judge(&plan, &plan.receive, &send, 0).drop);
+	send.bytes[0] = RC_WRITE_ONLY;
+	verdict = fault_plan_judge(&plan, &plan.transmit, &send, 0);
 	assert_false(verdict.duplicate);
 	assert_int_equal(verdict.behind, 4);
-	assert_true(fault_plan_judge(&plan, &prng, true, 0x04).drop);
+}
+
+static void rules_say_where(void **state)
+{
+	struct datagram datagram = packet(RC_SEND_ONLY, 0x812345, 0xfffffe);
+
+	(void)state;
+	datagram.addresses.dest = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 2});
+	load("drop/qpn=0x812345", 0);
+	assert_true(drops(&datagram, 0));
+	load("drop/qpn=0x812346", 0);
+	assert_false(drops(&datagram, 0));
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	load("drop/psn=0xfffffe-1", 0); /* across the end of the numbers */
+	assert_true(drops(&datagram, 0));
+	load("drop/psn=0-5", 0);
+	assert_false(drops(&datagram, 0));
+	load("drop/peer=10.0.0.2", 0);
+	assert_true(drops(&datagram, 0));
+	load("drop/peer=10.0.0.3", 0);
+	assert_false(drops(&datagram, 0));
+	load("drop@rc-write", 0);
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	load("rx:drop/qpn=1", 0);
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	/* A datagram that is too short for a header has no number. */
+	load("drop/qpn=0x812345", 0);
+	datagram.length = 4;
+	assert_false(drops(&datagram, 0));
+}
+
+static void rules_say_when(void **state)
+{
+	const struct datagram datagram = packet(RC_SEND_ONLY, 1, 1);
+
+	(void)state;
+	load("drop/from=10ms/for=5ms", 100 * MS);
+	assert_false(drops(&datagram, 109 * MS));
+	assert_true(drops(&datagram, 110 * MS));
+	assert_true(drops(&datagram, 115 * MS - 1));
+	assert_false(drops(&datagram, 115 * MS));
+	load("drop/for=5ms", 100 * MS);
+	assert_true(drops(&datagram, 100 * MS));
+	assert_false(drops(&datagram, 200 * MS));
+}
+
+static void rules_say_how_often(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint32_t dropped; /* of eight packets, the first in bit 0 */
+	} cases[] = {
+		{"drop/nth=3", 0x04},
+		{"drop/pattern=ok ok fail ok fail", 0x14},
+		{"drop/first=5/every=2", 0x0a},
+		{"drop/count=2", 0x03},
+		{"drop/every=3/count=1", 0x04},
+		{"drop=0%", 0},
+		{"drop/pattern=fail fail/nth=2", 2},
+	};
+	const struct datagram datagram = packet(RC_SEND_ONLY, 1, 1);
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		uint32_t dropped = 0;
+
+		load(cases[i].spec, 0);
+		for (uint32_t j = 0; j < 8; j++)
+			dropped |= (uint32_t)drops(&datagram, 0) << j;
+		assert_int_equal(dropped, cases[i].dropped);
+	}
+}
+
+/* Rules come and go, and those that stay go on. */
+static void a_rule_keeps_its_counts(void **state)
+{
+	const struct datagram datagram = packet(RC_SEND_ONLY, 1, 1);
+
+	(void)state;
+	load("drop/every=2,delay=1ms", 0);
+	assert_false(drops(&datagram, 0));
+	fault_plan_set(&plan, 1, 0, NULL);
+	assert_int_equal(plan.transmit.count, 1);
+	assert_true(drops(&datagram, 0));
+	assert_int_equal(plan.rules[0].seen, 2);
+	fault_plan_set(&plan, 0, 0, NULL);
+	assert_int_equal(plan.transmit.count, 0);
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+}
+
+/* Two rules with one seed do not act on the same packets. */
+static void rules_draw_by_themselves(void **state)
+{
+	const struct datagram datagram = packet(RC_SEND_ONLY, 1, 1);
+	uint32_t both = 0;
+
+	(void)state;
+	load("drop=50%,duplicate=50%,seed=7", 0);
+	for (int i = 0; i < 400; i++) {
+		const struct fault_verdict verdict =
+			fault_plan_judge(&plan, &plan.transmit, &datagram, 0);
+
+		both += verdict.drop && verdict.duplicate;
+	}
+	assert_in_range(both, 60, 140);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wrong_specifications_name_the_piece),
+		cmocka_unit_test(wrong_specifications_name_the_place),
+		cmocka_unit_test(bounds_are_kept),
 		cmocka_unit_test(right_specifications_are_understood),
 		cmocka_unit_test(what_all_rules_do_is_put_together),
+		cmocka_unit_test(rules_say_where),
+		cmocka_unit_test(rules_say_when),
+		cmocka_unit_test(rules_say_how_often),
+		cmocka_unit_test(a_rule_keeps_its_counts),
+		cmocka_unit_test(rules_draw_by_themselves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/supervisor/rule_table.h"
+
+#include "lib/nic/port/conditions/fault_plan.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(RNIC_RULES_MAX == FAULT_RULES_MAX, "each slot has its place");
+_Static_assert(RNIC_RULE_TEXT_BYTES == FAULT_RULE_TEXT_BYTES, "each text fits");
+
+static bool rule_is_of(const struct rule_entry *entry, const struct rule_owner *owner)
+{
+	return owner->is_of_all || (!entry->owner.is_of_all && entry->owner.uid == owner->uid);
+}
+
+static bool rule_concerns(const struct rule_entry *entry, uid_t uid)
+{
+	return entry->id != 0 && (entry->owner.is_of_all || entry->owner.uid == uid);
+}
+
+/* How many rules the owner may still load. */
+static uint32_t rule_room(const struct rule_table *table, const struct rule_owner *owner)
+{
+	uint32_t free = 0, own = 0;
+
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		free += table->entries[i].id == 0;
+		own += table->entries[i].id != 0 && rule_is_of(&table->entries[i], owner);
+	}
+	if (owner->is_of_all)
+		return free;
+	own = own < RULE_TABLE_USER_MAX ? RULE_TABLE_USER_MAX - own : 0;
+	return own < free ? own : free;
+}
+
+static void rule_store(struct rule_table *table, const struct rule_owner *owner,
+		       const struct fault_rule *rule)
+{
+	uint32_t slot = 0;
+
+	while (table->entries[slot].id != 0)
+		slot++;
+	table->entries[slot] = (struct rule_entry){
+		.id = ++table->last_id,
+		.owner = *owner,
+		.seed = rule->seed,
+	};
+	memcpy(table->entries[slot].text, rule->text, RNIC_RULE_TEXT_BYTES);
+}
+
+int rule_table_add(struct rule_table *table, const struct rule_owner *owner, const char *spec,
+		   uint32_t line, uint32_t *first, uint32_t *count, char *reason,
+		   size_t reason_bytes)
+{
+	struct fault_rule rules[FAULT_RULES_MAX];
+	int result =
+		fault_rules_parse(spec, line, rules, FAULT_RULES_MAX, count, reason, reason_bytes);
+
+	if (result != 0)
+		return result;
+	if (*count > rule_room(table, owner)) {
+		snprintf(reason, reason_bytes, "there may be %d rules: rnicctl fault list",
+			 owner->is_of_all ? RNIC_RULES_MAX : RULE_TABLE_USER_MAX);
+		return -EDQUOT;
+	}
+	*first = table->last_id + 1;
+	for (uint32_t i = 0; i < *count; i++)
+		rule_store(table, owner, &rules[i]);
+	return 0;
+}
+
+const struct rule_entry *rule_table_find(const struct rule_table *table, uint32_t id)
+{
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
+		if (id != 0 && table->entries[i].id == id)
+			return &table->entries[i];
+	return NULL;
+}
+
+void rule_table_remove(struct rule_table *table, uint32_t id)
+{
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
+		if (table->entries[i].id == id)
+			table->entries[i].id = 0;
+}
+
+uint32_t rule_table_clear(struct rule_table *table, const struct rule_owner *owner)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		struct rule_entry *entry = &table->entries[i];
+
+		if (entry->id == 0 || !rule_is_of(entry, owner))
+			continue;
+		entry->id = 0;
+		count++;
+	}
+	return count;
+}
+
+bool rule_table_concerns(const struct rule_table *table, uid_t uid)
+{
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
+		if (rule_concerns(&table->entries[i], uid))
+			return true;
+	return false;
+}
+
+void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_process_rules *rules)
+{
+	memset(rules, 0, sizeof(*rules));
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		const struct rule_entry *entry = &table->entries[i];
+
+		if (!rule_concerns(entry, uid))
+			continue;
+		rules->rules[i].id = entry->id;
+		rules->rules[i].seed = entry->seed;
+		memcpy(rules->rules[i].text, entry->text, RNIC_RULE_TEXT_BYTES);
+	}
+}
+
+void rule_table_count(struct rule_table *table, struct rule_reader *reader,
+		      const struct rnic_stats_page *stats)
+{
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
+		struct rule_entry *entry = &table->entries[i];
+		const uint32_t id = atomic_load_explicit(&stats->rules[i].id, memory_order_acquire);
+		const uint64_t hits =
+			atomic_load_explicit(&stats->rules[i].hits, memory_order_acquire);
+
+		if (id == 0 || id != entry->id ||
+		    atomic_load_explicit(&stats->rules[i].id, memory_order_relaxed) != id)
+			continue;
+		if (reader->ids[i] != id)
+			reader->hits[i] = 0;
+		reader->ids[i] = id;
+		if (hits <= reader->hits[i])
+			continue;
+		entry->hits += hits - reader->hits[i];
+		reader->hits[i] = hits;
+	}
+}

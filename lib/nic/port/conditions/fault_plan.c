@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/nic/port/conditions/fault_plan.h"
+
+#include "lib/nic/port/port.h"
+#include "proto/base/be.h"
+#include "proto/wire/gid.h"
+#include "proto/wire/headers.h"
+
+#include <string.h>
+
+#define ALWAYS_PPM 1000000
+#define PSN_OFFSET 9 /* in the BTH, 24 bits */
+#define PSN_MASK   0xffffffu
+
+static bool has_opcode(const uint64_t opcodes[256 / 64], uint8_t opcode)
+{
+	return (opcodes[opcode / 64] >> opcode % 64 & 1) != 0;
+}
+
+/* Whether the rule applies to a packet with such an opcode. */
+static bool rule_is_there(const struct fault_rule *rule, const struct datagram *datagram)
+{
+	const struct rnic_gid *peer =
+		rule->is_receive ? &datagram->addresses.source : &datagram->addresses.dest;
+
+	if ((rule->where & FAULT_WHERE_PEER) != 0 && !rnic_gid_equal(&rule->peer, peer))
+		return false;
+	if ((rule->where & (FAULT_WHERE_QPN | FAULT_WHERE_PSN)) == 0)
+		return true;
+	if (datagram->length < RNIC_BTH_BYTES)
+		return false;
+	if ((rule->where & FAULT_WHERE_QPN) != 0 && rnic_bth_dest_qpn(datagram->bytes) != rule->qpn)
+		return false;
+	return (rule->where & FAULT_WHERE_PSN) == 0 ||
+	       ((rnic_be24_read(datagram->bytes + PSN_OFFSET) - rule->first_psn) & PSN_MASK) <=
+		       ((rule->last_psn - rule->first_psn) & PSN_MASK);
+}
+
+static bool rule_applies(const struct fault_rule *rule, const struct datagram *datagram)
+{
+	return has_opcode(rule->opcodes, datagram->bytes[0]) && rule_is_there(rule, datagram);
+}
+
+static bool rule_has_time(const struct fault_rule *rule, uint64_t now_ns)
+{
+	const uint64_t age_ns = now_ns - rule->loaded_ns;
+
+	return age_ns >= rule->from_ns &&
+	       (rule->for_ns == 0 || age_ns - rule->from_ns < rule->for_ns);
+}
+
+/* Counts a packet that the rule applies to. Returns whether the rule selects the packet. */
+static bool rule_selects(struct fault_rule *rule)
+{
+	const uint64_t step = rule->seen++;
+
+	if (rule->first != 0 && rule->seen > rule->first)
+		return false;
+	if (rule->nth != 0 && rule->seen != rule->nth)
+		return false;
+	if (rule->pattern_steps != 0 &&
+	    (step >= rule->pattern_steps || (rule->pattern >> step & 1) == 0))
+		return false;
+	return rule->seen % rule->every == 0;
+}
+
+static bool rule_hits(struct fault_rule *rule, const struct datagram *datagram, uint64_t now_ns)
+{
+	if (!rule_applies(rule, datagram) || !rule_has_time(rule, now_ns) || !rule_selects(rule))
+		return false;
+	if (rule->count != 0 && rule->hits == rule->count)
+		return false;
+	if (rule->chance_ppm < ALWAYS_PPM &&
+	    prng_below(&rule->prng, ALWAYS_PPM) >= rule->chance_ppm)
+		return false;
+	rule->hits++;
+	return true;
+}
+
+static void way_add(struct fault_way *way, uint32_t slot, const struct fault_rule *rule)
+{
+	way->slots[way->count++] = (uint8_t)slot;
+	for (unsigned i = 0; i < 256 / 64; i++)
+		way->opcodes[i] |= rule->opcodes[i];
+}
+
+void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
+		    const struct fault_rule *rule)
+{
+	plan->ids[slot] = id;
+	if (id != 0)
+		plan->rules[slot] = *rule;
+	memset(&plan->receive, 0, sizeof(plan->receive));
+	memset(&plan->transmit, 0, sizeof(plan->transmit));
+	for (uint32_t i = 0; i < FAULT_RULES_MAX; i++)
+		if (plan->ids[i] != 0)
+			way_add(plan->rules[i].is_receive ? &plan->receive : &plan->transmit, i,
+				&plan->rules[i]);
+}
+
+bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,
+			 const struct datagram *datagram)
+{
+	if (!has_opcode(way->opcodes, datagram->bytes[0]))
+		return false;
+	for (uint32_t i = 0; i < way->count; i++)
+		if (rule_applies(&plan->rules[way->slots[i]], datagram))
+			return true;
+	return false;
+}
+
+struct fault_verdict fault_plan_judge(struct fault_plan *plan, const struct fault_way *way,
+				      const struct datagram *datagram, uint64_t now_ns)
+{
+	struct fault_verdict verdict = {0};
+
+	for (uint32_t i = 0; i < way->count; i++) {
+		struct fault_rule *rule = &plan->rules[way->slots[i]];
+
+		if (!rule_hits(rule, datagram, now_ns))
+			continue;
+		switch (rule->action) {
+		case FAULT_DROP:
+			verdict.drop = true;
+			break;
+		case FAULT_DUPLICATE:
+			verdict.duplicate = true;
+			break;
+		case FAULT_REORDER:
+			verdict.behind = rule->behind;
+			break;
+		case FAULT_CORRUPT:
+			verdict.corrupt = true;
+			break;
+		case FAULT_MARK:
+			verdict.mark = true;
+			break;
+		case FAULT_DELAY:
+			verdict.delay_ns += rule->delay_ns - rule->jitter_ns;
+			if (rule->jitter_ns != 0)
+				verdict.delay_ns +=
+					prng_below(&rule->prng, 2 * rule->jitter_ns + 1);
+			break;
+		case FAULT_ACTION_COUNT:
+			break;
+		}
+	}
+	return verdict;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/supervisor/rule_table.h"
+
+#include "tests/unit/unit_test.h"
+
+#define USER 1000u
+
+static const struct rule_owner root = {.uid = 0, .is_of_all = true};
+static const struct rule_owner user = {.uid = USER};
+static struct rule_table table;
+static struct rnic_process_rules sent;
+static uint32_t first, count;
+static char reason[160];
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&table, 0, sizeof(table));
+	return 0;
+}
+
+static int add(const struct rule_owner *owner, const char *spec)
+{
+	return rule_table_add(&table, owner, spec, 1, &first, &count, reason, sizeof(reason));
+}
+
+static void test_all_or_none(void **state)
+{
+	(void)state;
+	assert_int_equal(add(&root, "drop,lose"), -EINVAL);
+	assert_int_equal(add(&root, "seed=7"), 0);
+	assert_int_equal(count, 0);
+	assert_false(rule_table_concerns(&table, USER));
+	assert_int_equal(add(&root, "drop=1%,delay=1ms/seed=5,seed=7"), 0);
+	assert_int_equal(first, 1);
+	assert_int_equal(count, 2);
+	assert_int_equal(rule_table_find(&table, 1)->seed, 7);
+	assert_int_equal(rule_table_find(&table, 2)->seed, 5);
+	assert_null(rule_table_find(&table, 0));
+	assert_null(rule_table_find(&table, 3));
+}
+
+static void test_whom_rules_concern(void **state)
+{
+	(void)state;
+	assert_int_equal(add(&user, "drop"), 0);
+	assert_true(rule_table_concerns(&table, USER));
+	assert_false(rule_table_concerns(&table, 0));
+	assert_int_equal(add(&root, "delay=1ms"), 0);
+	assert_true(rule_table_concerns(&table, 0));
+	rule_table_fill(&table, 0, &sent);
+	assert_int_equal(sent.rules[0].id, 0);
+	assert_int_equal(sent.rules[1].id, 2);
+	assert_string_equal(sent.rules[1].text, "delay=1ms");
+	rule_table_fill(&table, USER, &sent);
+	assert_int_equal(sent.rules[0].id, 1);
+	assert_int_equal(sent.rules[1].id, 2);
+	assert_int_equal(rule_table_clear(&table, &user), 1);
+	assert_non_null(rule_table_find(&table, 2));
+	assert_int_equal(rule_table_clear(&table, &root), 1);
+}
+
+static void test_bounds(void **state)
+{
+	(void)state;
+	for (int i = 0; i < RULE_TABLE_USER_MAX; i++)
+		assert_int_equal(add(&user, "drop"), 0);
+	assert_int_equal(add(&user, "drop"), -EDQUOT);
+	for (int i = RULE_TABLE_USER_MAX; i < RNIC_RULES_MAX; i++)
+		assert_int_equal(add(&root, "drop"), 0);
+	assert_int_equal(add(&root, "drop"), -EDQUOT);
+	rule_table_remove(&table, 1);
+	assert_int_equal(add(&root, "drop"), 0);
+	assert_int_equal(first, RNIC_RULES_MAX + 1);
+}
+
+/* A page counts for the rule that it names, and only upwards. */
+static void test_hits(void **state)
+{
+	static struct rnic_stats_page stats;
+	static struct rule_reader readers[2];
+
+	(void)state;
+	assert_int_equal(add(&root, "drop"), 0);
+	rnic_stats_rule_store(&stats.rules[0], 1, 5);
+	rule_table_count(&table, &readers[0], &stats);
+	rule_table_count(&table, &readers[0], &stats);
+	assert_int_equal(table.entries[0].hits, 5);
+	rule_table_count(&table, &readers[1], &stats);
+	assert_int_equal(table.entries[0].hits, 10);
+	rnic_stats_rule_store(&stats.rules[0], 1, 2);
+	rule_table_count(&table, &readers[0], &stats);
+	assert_int_equal(table.entries[0].hits, 10);
+	rule_table_remove(&table, 1);
+	assert_int_equal(add(&root, "drop"), 0);
+	rule_table_count(&table, &readers[0], &stats);
+	assert_int_equal(table.entries[0].hits, 0);
+	rnic_stats_rule_store(&stats.rules[0], 2, 3);
+	rule_table_count(&table, &readers[0], &stats);
+	assert_int_equal(table.entries[0].hits, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_all_or_none, set_up),
+		cmocka_unit_test_setup(test_whom_rules_concern, set_up),
+		cmocka_unit_test_setup(test_bounds, set_up),
+		cmocka_unit_test_setup(test_hits, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
