@@ -507,10 +507,10 @@ enum rnic_condition {
 	RNIC_CONDITION_PORT_ACTIVE,
 	RNIC_CONDITION_GID_CHANGE,
 	RNIC_CONDITION_DEVICE_FATAL,
-	RNIC_CONDITION_QP_FATAL, /* queue pair `number` goes to ERR, with the event */
-	RNIC_CONDITION_QP_ERROR, /* the same without an event */
-	RNIC_CONDITION_CQ_ERR,	 /* of `client_id`, in slot `number`: no more completions */
-	RNIC_CONDITION_SRQ_ERR,	 /* of `client_id`, with `number`: the event alone */
+	RNIC_CONDITION_QP_FATAL,     /* queue pair `number` goes to ERR, with the event */
+	RNIC_CONDITION_QP_ERROR,     /* the same without an event */
+	RNIC_CONDITION_CQ_ERR,	     /* of `client_id`, in slot `number`: no more completions */
+	RNIC_CONDITION_SRQ_ERR,	     /* of `client_id`, with `number`: the event alone */
 	RNIC_CONDITION_FAULT_ADD,    /* loads the rules of `text`, line `number` of a file */
 	RNIC_CONDITION_FAULT_DELETE, /* unloads rule `number` */
 	RNIC_CONDITION_FAULT_CLEAR,  /* unloads all rules that the asker may unload */

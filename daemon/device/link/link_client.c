@@ -299,8 +299,8 @@ static void link_client_carry_out(struct link_client *link)
 
 static void link_client_set_rules(struct link_client *link)
 {
-	int result = device_set_rules(link->device, (const void *)link->receipt.payload,
-				      clock_now_ns());
+	int result =
+		device_set_rules(link->device, (const void *)link->receipt.payload, clock_now_ns());
 
 	if (result != 0)
 		log_warning("not all rules of faults are loaded: %s", strerror(-result));
