@@ -94,12 +94,20 @@ static void take_trouble(void *context, const struct device_child *process,
 	require_text(trouble->reason, sizeof(trouble->reason));
 }
 
+/* A process speaks for the queue pairs of its lane alone. */
+static void take_probed(void *context, const struct rnic_process_probe *answer)
+{
+	(void)context;
+	require(rnic_lane_of(answer->qpn) == child.lane);
+}
+
 static const struct device_set_host host = {
 	.give_lane_back = give_lane_back,
 	.open_sockets = open_sockets,
 	.open_group = open_group,
 	.packet = take_packet,
 	.trouble = take_trouble,
+	.probed = take_probed,
 };
 
 /* --- one process ----------------------------------------------------------------------------- */
