@@ -106,6 +106,8 @@ leaves 'rnic-run rdma monitor' 'it waits for changes; interop_rdma_tool_* has th
 starts 'rnic-run ib_write_bw' tcp 18515
 types 'rnicctl show'
 says 'ib_write_bw'
+types 'rnicctl show paths'
+says 'paths'
 end_background
 
 page doc/guide/programming.md

@@ -140,7 +140,8 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = show_parse,
-		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|faults|troubles|counters|"
+		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|faults|troubles|"
+			    "counters|"
 			    "all]",
 		.doc = "Show the state of a running rnicd; without an argument everything, but of "
 		       "the counters only those of losses.",
