@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A device process that was taken over claims that packets came from the peers of others: requests
- * for connections that name each queue pair number of a lane. They end no living connection.
+ * for connections that name the queue pairs which live, and all numbers near them. They end no
+ * living connection.
  *
  * usage: hostile_sweep RNICD
  */
@@ -21,9 +22,8 @@
 #include <unistd.h>
 
 #define WAIT_MS	       20000
-#define SWEEP	       (1 << RNIC_LANE_BITS)
-#define SWEEP_ROUND    400 /* in 10 ms the control plane takes 500 */
-#define SWEEP_ROUND_MS 10
+#define SWEEP_NEAR     64 /* numbers on both sides of each that lives */
+#define SWEEP_PAUSE_MS 12 /* of one process the control plane takes 100 a second for lane 0 */
 #define CM_UDP_PORT    62016
 
 /* A REQ of a stranger, as a device process passes it on; the sweep fills in the rest. */
@@ -148,15 +148,24 @@ static void expect_connection(int admin_fd)
 	assert_int_equal(standing, 2);
 }
 
-/*
- * A device process that was taken over claims requests "from" the peer, with every number of the
- * lane: the queue pairs are asked, and answer.
- */
+/* Requests "from" the peer that name `qpn` and the numbers near it, as fast as they are taken. */
+static void sweep_near(const struct direct *direct, const struct rnic_gid *own, uint32_t qpn)
+{
+	struct rnic_cm_message message = forged_request(own);
+
+	for (uint32_t i = 0; i <= 2 * SWEEP_NEAR; i++) {
+		message.req.local_qpn = qpn - SWEEP_NEAR + i;
+		message.req.local_comm_id = 0x10000 + message.req.local_qpn;
+		say_message(direct, own, &message);
+		poll(NULL, 0, SWEEP_PAUSE_MS);
+	}
+}
+
+/* The queue pairs that the sweep names are asked, and answer. */
 static void test_a_sweep_of_a_device_process(void **state)
 {
 	struct cm_client server, client;
 	struct lane_program program;
-	struct rnic_cm_message message;
 	struct rnic_gid own;
 	int admin_fd;
 
@@ -165,14 +174,8 @@ static void test_a_sweep_of_a_device_process(void **state)
 	own = cm_client_own_address(&server).address;
 	admin_fd = hostile_connect_as_administrator(&rnicd);
 	lane_program_open(&program);
-	message = forged_request(&own);
-	for (uint32_t i = 0; i < SWEEP; i++) {
-		message.req.local_comm_id = 0x10000 + i;
-		message.req.local_qpn = (client.base.qpn & ~(SWEEP - 1u)) | i;
-		say_message(&program.direct, &own, &message);
-		if (i % SWEEP_ROUND == 0)
-			poll(NULL, 0, SWEEP_ROUND_MS);
-	}
+	sweep_near(&program.direct, &own, client.base.qpn);
+	sweep_near(&program.direct, &own, server.base.qpn);
 	/* Two questions to each of the two, of which the second one has the answer to the first. */
 	for (int i = 0; counter(admin_fd, "peer_probes") < 4; i++) {
 		assert_true(i < WAIT_MS);
