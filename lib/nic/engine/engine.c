@@ -4,6 +4,7 @@
 #include "lib/nic/base/probe.h"
 #include "lib/nic/engine/datagrams/datagram.h"
 #include "lib/nic/engine/datagrams/mcast.h"
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/placement.h"
 #include "lib/nic/engine/peer_port.h"
 #include "lib/nic/engine/progress/qp_error.h"
@@ -19,7 +20,6 @@
 #include "lib/nic/engine/requester/repair.h"
 #include "lib/nic/engine/requester/requester.h"
 #include "lib/nic/engine/requester/retry.h"
-#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/responder.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/verbs/qp.h"
@@ -197,11 +197,13 @@ static bool engine_is_of_service(const struct qp *qp, const struct rnic_packet *
 static enum verdict engine_check_packet(const struct engine *engine, const struct qp *qp,
 					const struct rnic_packet *packet)
 {
-	if (!engine_can_receive(qp, packet->row->is_request || is_notification(qp, packet) ||
-					    is_of_holes(qp, packet)))
+	const bool is_of_service = engine_is_of_service(qp, packet);
+	const bool is_apart =
+		!is_of_service && (is_notification(qp, packet) || is_of_holes(qp, packet));
+
+	if (!engine_can_receive(qp, packet->row->is_request || is_apart))
 		return VERDICT_BAD_STATE;
-	if (!engine_is_of_service(qp, packet) && !is_notification(qp, packet) &&
-	    !is_of_holes(qp, packet))
+	if (!is_of_service && !is_apart)
 		return VERDICT_BAD_SERVICE;
 	if (!pkey_matches(qp_pkey(qp), packet->pkey))
 		return VERDICT_BAD_PKEY;
@@ -340,7 +342,8 @@ static bool requester_transmit_next(struct engine *engine, struct qp *qp,
 /* Answers go first, but an acknowledgement may leave behind the requests. */
 static bool qp_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
-	return congestion_transmit(engine, qp, out) || peer_probe_transmit(engine, qp, out) ||
+	return congestion_transmit(engine, qp, out) ||
+	       (qp->requester.owes_probe && peer_probe_transmit(engine, qp, out)) ||
 	       responder_transmit(engine, qp, out) || requester_transmit_next(engine, qp, out) ||
 	       (delayed_acknowledgement_follows(qp) && responder_transmit(engine, qp, out));
 }

@@ -8,17 +8,17 @@
 
 #include "lib/nic/base/key_table.h"
 #include "lib/nic/base/list.h"
-#include "lib/nic/base/unknown_qp.h"
 #include "lib/nic/base/timer_heap.h"
+#include "lib/nic/base/unknown_qp.h"
 #include "lib/nic/engine/counters.h"
 #include "lib/nic/engine/engine_config.h"
 #include "lib/nic/engine/engine_limits.h"
+#include "lib/nic/engine/objects/kept_state.h"
 #include "lib/nic/engine/objects/mr_refusal.h"
 #include "lib/nic/engine/objects/pkey.h"
 #include "lib/nic/engine/objects/placement_state.h"
 #include "lib/nic/engine/objects/send_rooms.h"
 #include "lib/nic/engine/reliability/pace.h"
-#include "lib/nic/engine/objects/kept_state.h"
 #include "lib/nic/mem/memory_batch.h"
 
 struct engine {

@@ -5,6 +5,7 @@
 #include "lib/nic/engine/packet_builder.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/ready_list.h"
+#include "proto/base/be.h"
 
 #define KIND_OFFER  0
 #define KIND_REPORT 1
@@ -14,18 +15,6 @@
 
 /* Of the holes that a report names, the first ones; the others are the last ones. */
 #define FIRST_HOLES (HOLES_MAX / 2)
-
-static uint32_t get_24(const uint8_t *bytes)
-{
-	return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
-}
-
-static void put_24(uint8_t *bytes, uint32_t value)
-{
-	bytes[0] = (uint8_t)(value >> 16);
-	bytes[1] = (uint8_t)(value >> 8);
-	bytes[2] = (uint8_t)value;
-}
 
 bool holes_is_offer(const struct rnic_packet *packet)
 {
@@ -45,9 +34,9 @@ bool holes_decode(const struct rnic_packet *packet, struct holes *holes)
 	for (uint32_t i = 0; i < holes->count; i++) {
 		const uint8_t *hole = bytes + PREFIX_BYTES + i * HOLE_BYTES;
 
-		holes->holes[i].start = rnic_psn(get_24(hole));
+		holes->holes[i].start = rnic_psn(rnic_be24_read(hole));
 		holes->holes[i].end =
-			rnic_psn_add(holes->holes[i].start, (int32_t)get_24(hole + 3));
+			rnic_psn_add(holes->holes[i].start, (int32_t)rnic_be24_read(hole + 3));
 	}
 	return true;
 }
@@ -119,9 +108,9 @@ void holes_build_report(struct qp *qp, struct packet_builder *out)
 	for (uint32_t i = 0; i < holes.count; i++) {
 		const struct hole *hole = &holes.holes[i];
 
-		put_24(report->bytes + PREFIX_BYTES + i * HOLE_BYTES, hole->start.value);
-		put_24(report->bytes + PREFIX_BYTES + i * HOLE_BYTES + 3,
-		       (uint32_t)rnic_psn_distance(hole->end, hole->start));
+		rnic_be24_write(report->bytes + PREFIX_BYTES + i * HOLE_BYTES, hole->start.value);
+		rnic_be24_write(report->bytes + PREFIX_BYTES + i * HOLE_BYTES + 3,
+				(uint32_t)rnic_psn_distance(hole->end, hole->start));
 	}
 	start_packet(qp, out, report->bytes, PREFIX_BYTES + holes.count * HOLE_BYTES,
 		     qp->responder.expected_psn);

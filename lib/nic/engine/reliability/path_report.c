@@ -4,6 +4,7 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/base/time_units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +15,6 @@
 
 /* Timeouts without a measure that reach what a timeout may grow to; see retry_timer.c. */
 #define TIMEOUTS_AT_MOST 4
-
-#define NS_PER_US UINT64_C(1000)
 
 void path_use_add(struct path_use *use, const struct qp *qp, bool has_more)
 {
@@ -66,7 +65,7 @@ enum rnic_path_limit path_limit(const struct path_use *use, const struct peer_wi
 /* "67 ms", "4.2 ms" */
 static void time_text(uint64_t ns, char *text, uint32_t text_bytes)
 {
-	const uint64_t us = ns / NS_PER_US;
+	const uint64_t us = ns / RNIC_NS_PER_US;
 
 	if (us >= 10000)
 		snprintf(text, text_bytes, "%" PRIu64 " ms", (us + 500) / 1000);

@@ -77,10 +77,12 @@ uint32_t peer_window_bytes(const struct peer_window *window)
 
 static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)
 {
-	return window->in_flight_bytes == 0 || bytes == 0 ||
-	       (uint64_t)window->in_flight_bytes + bytes <=
-		       peer_window_bytes(window) +
-			       path_model_kept_bytes(&window->model, window->engine->now_ns);
+	const uint64_t wanted_bytes = (uint64_t)window->in_flight_bytes + bytes;
+	const uint32_t window_bytes = peer_window_bytes(window);
+
+	return window->in_flight_bytes == 0 || bytes == 0 || wanted_bytes <= window_bytes ||
+	       wanted_bytes <=
+		       window_bytes + path_model_kept_bytes(&window->model, window->engine->now_ns);
 }
 
 /* --- the pace --------------------------------------------------------------------------------- */

@@ -240,7 +240,8 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 		go_back(engine, qp);
 		return false;
 	}
-	repair_answered(qp);
+	if (qp->requester.repair.is_under_way)
+		repair_answered(qp);
 	if (packet->row->headers & RNIC_HEADER_AETH)
 		credits_learn(engine, qp, packet->aeth.syndrome);
 	operation = wqe_operation(oldest_wqe(qp));

@@ -27,8 +27,6 @@ int peer_probe_ask(struct qp *qp)
 
 bool peer_probe_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
-	if (!qp->requester.owes_probe)
-		return false;
 	qp->requester.owes_probe = false;
 	if (!peer_probe_may_leave(qp))
 		return false;

@@ -23,7 +23,7 @@ struct qp;
  */
 int peer_probe_ask(struct qp *qp);
 
-/* Builds the probe that is owed; false when none is. */
+/* Builds the probe that requester.owes_probe says is owed; false when it may not leave now. */
 bool peer_probe_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
 #endif

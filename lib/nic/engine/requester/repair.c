@@ -253,11 +253,10 @@ static bool repair_first_hole(struct qp *qp)
 /* --- holes that acknowledgements show ----------------------------------------------------------
  */
 
-bool repair_begin(struct engine *engine, struct qp *qp)
+bool repair_begin(struct qp *qp)
 {
 	struct repair *repair = &qp->requester.repair;
 
-	(void)engine;
 	if (repair->is_told)
 		return may_repair(qp) && repair_first_hole(qp);
 	if (is_reached(qp))
@@ -298,7 +297,7 @@ void repair_acknowledged(struct engine *engine, struct qp *qp)
 
 void repair_answered(struct qp *qp)
 {
-	if (qp->requester.repair.is_under_way && packets_beyond(qp) >= 0)
+	if (packets_beyond(qp) >= 0)
 		send_position_end_repair(qp);
 }
 

@@ -35,12 +35,12 @@
  * A sequence NAK names the oldest packet that is not acknowledged. True: that packet is sent again;
  * false: all is to be sent again.
  */
-bool repair_begin(struct engine *engine, struct qp *qp);
+bool repair_begin(struct qp *qp);
 
 /* An acknowledgement came, and a repair is under way. */
 void repair_acknowledged(struct engine *engine, struct qp *qp);
 
-/* A READ or atomic was answered: no gap is left before it. */
+/* A READ or atomic was answered, and a repair is under way: no gap is left before the answer. */
 void repair_answered(struct qp *qp);
 
 /* Passes over what was acknowledged meanwhile; then the repair may not be due any more. */

@@ -45,7 +45,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 		return;
 	}
 	qp->retry.retries_left--;
-	if (repair_begin(engine, qp))
+	if (repair_begin(qp))
 		return;
 	if (!qp->retry.is_silent)
 		peer_window_reduce(engine, qp->peer_window);

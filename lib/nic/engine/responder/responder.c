@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/responder/responder.h"
 
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/placement.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/receive_wqe.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
 #include "lib/nic/engine/reliability/holes.h"
-#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/responder/responder_execute.h"
