@@ -8,12 +8,12 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/path_report.h"
 #include "lib/nic/engine/reliability/peer_window.h"
+#include "proto/base/time_units.h"
 #include "proto/ctl/ctl_message.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_US	UINT64_C(1000)
 #define BITS_PER_BYTE	UINT64_C(8)
 #define BYTES_PER_MBYTE UINT64_C(1000000)
 
@@ -47,8 +47,8 @@ static void show_path(struct rnic_show_path *row, const struct session *session,
 {
 	row->client_id = session->client_id;
 	row->peer_gid = window->dest;
-	row->least_round_trip_us = window->model.least_ns / NS_PER_US;
-	row->smoothed_round_trip_us = window->model.smoothed_ns / NS_PER_US;
+	row->least_round_trip_us = window->model.least_ns / RNIC_NS_PER_US;
+	row->smoothed_round_trip_us = window->model.smoothed_ns / RNIC_NS_PER_US;
 	row->rate_mbit_per_s = window->model.rate * BITS_PER_BYTE / BYTES_PER_MBYTE;
 	row->window_bytes = peer_window_bytes(window);
 	row->in_flight_bytes = window->in_flight_bytes;

@@ -84,14 +84,22 @@ run_storms() {
 	done
 }
 
-run_debian() {
-	stages+=(debian)
-	"${limit[@]}" "$top/tests/debian/debian.sh" "$logs/roots" 2>&1 | tee "$logs/debian"
+# run_part PART NAME COMMAND...: a part that is one script, whose lines "NAME: skipped: " say what
+# was left out.
+run_part() {
+	local part=$1 name=$2
+	shift 2
+	stages+=("$part")
+	"${limit[@]}" "$@" 2>&1 | tee "$logs/$part"
 	case ${PIPESTATUS[0]} in
 	0 | 77) ;;
-	*) failed_stage=${failed_stage:-debian} ;;
+	*) failed_stage=${failed_stage:-$part} ;;
 	esac
-	sed -n 's/^debian: skipped: /1 tests skipped: /p' "$logs/debian" >>"$logs/skipped"
+	sed -n "s/^$name: skipped: /1 tests skipped: /p" "$logs/$part" >>"$logs/skipped"
+}
+
+run_debian() {
+	run_part debian debian "$top/tests/debian/debian.sh" "$logs/roots"
 }
 
 # run_emulated SYSROOT: the storms run fewer seeds. A seed takes an emulator many times as long.
@@ -194,13 +202,7 @@ run_interop() {
 
 run_paths() {
 	build paths "$top/build" gcc || return
-	stages+=(paths)
-	"${limit[@]}" "$top/tests/interop/paths/path_grid.sh" "$top/build" 2>&1 | tee "$logs/paths"
-	case ${PIPESTATUS[0]} in
-	0 | 77) ;;
-	*) failed_stage=${failed_stage:-paths} ;;
-	esac
-	sed -n 's/^path_grid: skipped: /1 tests skipped: /p' "$logs/paths" >>"$logs/skipped"
+	run_part paths path_grid "$top/tests/interop/paths/path_grid.sh" "$top/build"
 }
 
 run_tidy() {

@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A number in decimal, or in hexadecimal behind 0x, that ends before `end`. */
-static bool read_object_number(const char **text, char end, uint32_t *number)
+bool condition_number_read(const char **text, int base, char end, uint32_t *number)
 {
 	char *rest;
 	unsigned long value;
 
 	errno = 0;
-	value = strtoul(*text, &rest, 0);
+	value = strtoul(*text, &rest, base);
 	if (rest == *text || **text == '-' || *rest != end || errno != 0 || value > UINT32_MAX)
 		return false;
 	*text = rest;
@@ -57,8 +56,10 @@ static int find_cq_client(struct admin_link *link, const char *name,
 	void *rows;
 	int error = admin_link_show(link, RNIC_SHOW_CQS, sizeof(*cqs), &rows, &count);
 
-	if (error)
-		goto complain;
+	if (error) {
+		fprintf(stderr, "rnicctl: %s\n", link->reason);
+		return error;
+	}
 	cqs = rows;
 	clients = calloc(count + 1, sizeof(*clients));
 	for (size_t i = 0; clients != NULL && i < count; i++)
@@ -70,10 +71,6 @@ static int find_cq_client(struct admin_link *link, const char *name,
 	free(clients);
 	free(rows);
 	return error;
-
-complain:
-	fprintf(stderr, "rnicctl: %s\n", link->reason);
-	return error;
 }
 
 static int find_cq_of(struct admin_link *link, const char *name,
@@ -81,14 +78,14 @@ static int find_cq_of(struct admin_link *link, const char *name,
 {
 	const char *at = name;
 
-	if (read_object_number(&at, '/', &condition->client_id)) {
+	if (condition_number_read(&at, 0, '/', &condition->client_id)) {
 		at++;
-		return read_object_number(&at, '\0', &condition->number)
+		return condition_number_read(&at, 0, '\0', &condition->number)
 			       ? 0
 			       : complain_of_number(name, "CLIENT/CQ of rnicctl show cqs");
 	}
 	at = name;
-	if (!read_object_number(&at, '\0', &condition->number))
+	if (!condition_number_read(&at, 0, '\0', &condition->number))
 		return complain_of_number(name, "CQ or CLIENT/CQ of rnicctl show cqs");
 	return find_cq_client(link, name, condition);
 }
@@ -103,7 +100,7 @@ static int find_srq_of(struct admin_link *link, const char *name,
 	void *rows;
 	int error;
 
-	if (!read_object_number(&at, '\0', &condition->number))
+	if (!condition_number_read(&at, 0, '\0', &condition->number))
 		return complain_of_number(name, "the SRQN of rnicctl show srqs");
 	error = admin_link_show(link, RNIC_SHOW_SRQS, sizeof(*srqs), &rows, &count);
 	if (error) {
@@ -132,7 +129,7 @@ int condition_object_find(struct admin_link *link, const char *name,
 	case RNIC_CONDITION_SRQ_ERR:
 		return find_srq_of(link, name, condition);
 	default:
-		return read_object_number(&at, '\0', &condition->number)
+		return condition_number_read(&at, 0, '\0', &condition->number)
 			       ? 0
 			       : complain_of_number(name, "the QPN of rnicctl show qps");
 	}

@@ -90,11 +90,46 @@ static void print_cause(const struct rnic_cause_row *row)
 	printf("  SOURCE: InfiniBand Architecture Specification 1.4, %s\n", row->clause);
 }
 
+/* Prints the causes that are asked for, and returns how many. */
+static uint32_t print_causes(const char *what)
+{
+	const struct rnic_cause_row *row;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; (row = rnic_cause_row(i)) != NULL; i++) {
+		if (!explain_is_asked(what, row))
+			continue;
+		if (count++ > 0)
+			putchar('\n');
+		print_cause(row);
+	}
+	return count;
+}
+
 static json_t *cause_json(const struct rnic_cause_row *row)
 {
 	return json_pack("{si ss si ss ss ss}", "code", row->code, "name", row->name, "status",
 			 (int)row->status, "sentence", row->sentence, "hint", row->hint, "clause",
 			 row->clause);
+}
+
+/* The same as one JSON array. */
+static uint32_t print_causes_json(const char *what)
+{
+	json_t *document = json_array();
+	const struct rnic_cause_row *row;
+	uint32_t count;
+
+	for (uint32_t i = 0; (row = rnic_cause_row(i)) != NULL; i++)
+		if (explain_is_asked(what, row))
+			json_array_append_new(document, cause_json(row));
+	count = (uint32_t)json_array_size(document);
+	if (count > 0) {
+		json_dumpf(document, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(document);
+	return count;
 }
 
 int explain_main(int argc, char **argv)
@@ -108,29 +143,12 @@ int explain_main(int argc, char **argv)
 		       "(RETRY_EXCEEDED). Without one: all causes.",
 	};
 	struct explain_options options = {0};
-	json_t *document = json_array();
-	const struct rnic_cause_row *row;
+	uint32_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	for (uint32_t i = 0; (row = rnic_cause_row(i)) != NULL; i++) {
-		if (!explain_is_asked(options.what, row))
-			continue;
-		if (!options.json && json_array_size(document) > 0)
-			putchar('\n');
-		if (!options.json)
-			print_cause(row);
-		json_array_append_new(document, cause_json(row));
-	}
-	if (json_array_size(document) == 0) {
-		fprintf(stderr, "rnicctl: there is no cause %s; rnicctl explain lists all\n",
-			options.what);
-		json_decref(document);
-		return EXIT_FAILURE;
-	}
-	if (options.json)
-		json_dumpf(document, stdout, JSON_INDENT(2));
-	if (options.json)
-		putchar('\n');
-	json_decref(document);
-	return EXIT_SUCCESS;
+	count = options.json ? print_causes_json(options.what) : print_causes(options.what);
+	if (count > 0)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "rnicctl: there is no cause %s; rnicctl explain lists all\n", options.what);
+	return EXIT_FAILURE;
 }

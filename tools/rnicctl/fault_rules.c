@@ -2,8 +2,9 @@
 /* Loads, lists and unloads rules of faults while the daemon runs: rnicctl fault. */
 #include "tools/rnicctl/rnicctl.h"
 
+#include "tools/rnicctl/condition_object.h"
 #include "tools/rnicctl/daemon_reach.h"
-#include "tools/rnicctl/row_kinds.h"
+#include "tools/rnicctl/show.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -79,41 +80,13 @@ static error_t fault_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static int list_rules(struct admin_link *link, bool is_json)
-{
-	const struct row_kind *kind = row_kind_of(RNIC_SHOW_FAULTS);
-	json_t *document;
-	size_t count;
-	void *rows;
-	int error = admin_link_show(link, kind->kind, kind->row_bytes, &rows, &count);
-
-	if (error)
-		return error;
-	if (!is_json) {
-		row_print_text(stdout, kind, rows, count);
-		free(rows);
-		return 0;
-	}
-	document = json_pack("{s:o}", kind->name, row_json(kind, rows, count));
-	json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-	puts("");
-	json_decref(document);
-	free(rows);
-	return 0;
-}
-
 /* Reads the number of a rule. */
 static int read_rule_number(struct admin_link *link, const char *text, uint32_t *number)
 {
-	char *end;
-	unsigned long value;
+	const char *at = text;
 
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (end != text && *end == '\0' && *text != '-' && errno == 0 && value <= UINT32_MAX) {
-		*number = (uint32_t)value;
+	if (condition_number_read(&at, 10, '\0', number))
 		return 0;
-	}
 	snprintf(link->reason, sizeof(link->reason),
 		 "\"%.60s\" is not the number of a rule: rnicctl fault list", text);
 	return -EINVAL;
@@ -167,7 +140,7 @@ int fault_main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (daemon_reach(&link, options.socket) < 0)
 		return EXIT_FAILURE;
-	error = options.word == FAULT_LIST ? list_rules(&link, options.json)
+	error = options.word == FAULT_LIST ? show_listing(&link, "faults", options.json)
 					   : change_rules(&link, &options);
 	admin_link_close(&link);
 	if (error)

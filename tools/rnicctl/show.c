@@ -3,6 +3,7 @@
 
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/row_kinds.h"
+#include "tools/rnicctl/show.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -133,6 +134,11 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	}
 	json_decref(document);
 	return error;
+}
+
+int show_listing(struct admin_link *link, const char *what, bool is_json)
+{
+	return show_wanted(link, &(struct show_options){.what = what, .json = is_json});
 }
 
 int show_main(int argc, char **argv)

@@ -141,8 +141,7 @@ void post_refusal_text(const struct session_qp *qp, char *text, uint32_t text_by
 	}
 }
 
-/* Returns whether there was something to note. */
-static bool note(const struct session_qp *qp)
+bool post_refusal_note(const struct session_qp *qp)
 {
 	const struct session *session = qp->session;
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
@@ -156,11 +155,6 @@ static bool note(const struct session_qp *qp)
 	return true;
 }
 
-void post_refusal_note(const struct session_qp *qp)
-{
-	note(qp);
-}
-
 void post_refusal_note_all(const struct session *session)
 {
 	const struct session_qp *qp;
@@ -170,5 +164,5 @@ void post_refusal_note_all(const struct session *session)
 		return;
 	for (uint32_t slot = 0;
 	     noted < POST_REFUSAL_NOTES && (qp = handle_table_next(&session->qps, &slot)) != NULL;)
-		noted += note(qp);
+		noted += post_refusal_note(qp);
 }

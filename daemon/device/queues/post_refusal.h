@@ -22,8 +22,11 @@ struct session_qp;
  */
 void post_refusal_text(const struct session_qp *qp, char *text, uint32_t text_bytes);
 
-/* Notes the refusals of `qp` as troubles of its program: it is to end, or goes to RESET. */
-void post_refusal_note(const struct session_qp *qp);
+/*
+ * Notes the refusals of `qp`, which is to end or goes to RESET, as troubles of its program. Returns
+ * whether there was one.
+ */
+bool post_refusal_note(const struct session_qp *qp);
 
 /*
  * The same for the queue pairs of a client that ends, at most POST_REFUSAL_NOTES of them: further
