@@ -15,6 +15,8 @@
  *
  * Prints "ready" once the devices are there, and at its end (SIGTERM, SIGINT) one JSON object.
  */
+#include "lib/nic/base/prng.h"
+#include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 
 #include <argp.h>
@@ -34,7 +36,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* USO of <linux/if_tun.h>, which older headers lack. */
@@ -81,6 +82,7 @@ struct forwarder_options {
 };
 
 static struct forwarder_options options = {.queue_bytes = STORE_BYTES / 4, .seed = 1};
+static struct prng losses;
 static volatile sig_atomic_t is_ended;
 
 static void __attribute__((noreturn)) fail(const char *what)
@@ -89,22 +91,10 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(EXIT_FAILURE);
 }
 
-static uint64_t clock_ns(void)
+/* The same losses for the same seed. */
+static bool is_lost(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
-/* splitmix64: the same losses for the same seed. */
-static double draw(void)
-{
-	uint64_t x = options.seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+	return (double)(prng_next(&losses) >> 11) * 0x1p-53 < options.loss;
 }
 
 static int open_tap(const char *name)
@@ -186,7 +176,7 @@ static bool schedule(struct way *way, struct held *held, uint64_t now_ns)
 /* Takes what the host sends. Returns whether there may be more. */
 static bool take(struct way *way)
 {
-	const uint64_t now_ns = clock_ns();
+	const uint64_t now_ns = clock_now_ns();
 
 	for (uint32_t i = 0; i < BATCH; i++) {
 		static uint8_t overflow[PACKET_BYTES_MAX];
@@ -200,7 +190,7 @@ static bool take(struct way *way)
 				fail("read");
 			return false;
 		}
-		if (options.loss > 0 && draw() < options.loss) {
+		if (options.loss > 0 && is_lost()) {
 			way->lost++;
 			continue;
 		}
@@ -253,7 +243,7 @@ static void watch(int epoll_fd, int fd, uint32_t index, int operation, uint32_t 
 /* Sleeps until a packet comes or is due. */
 static void sleep_until_news(int epoll_fd, struct way ways[2])
 {
-	const uint64_t now_ns = clock_ns();
+	const uint64_t now_ns = clock_now_ns();
 	const uint64_t left_ns = idle_ns(&ways[0], now_ns), right_ns = idle_ns(&ways[1], now_ns);
 	const uint64_t ns = left_ns < right_ns ? left_ns : right_ns;
 	const struct timespec wait = {.tv_sec = (time_t)(ns / RNIC_NS_PER_SECOND),
@@ -281,7 +271,7 @@ static void forward(struct way ways[2])
 
 		for (uint32_t i = 0; i < 2; i++) {
 			has_more |= take(&ways[i]);
-			give(&ways[i], clock_ns());
+			give(&ways[i], clock_now_ns());
 			if (ways[i].is_blocked == was_blocked[i])
 				continue;
 			was_blocked[i] = ways[i].is_blocked;

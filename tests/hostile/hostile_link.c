@@ -262,6 +262,28 @@ void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
 	assert_int_equal(reply->header.status, 0);
 }
 
+uint64_t hostile_counter(int admin_fd, const char *name)
+{
+	struct rnic_ctl_show request = {.kind = RNIC_SHOW_COUNTERS};
+	struct rnic_ctl_show_reply answer;
+	struct hostile_reply reply;
+
+	do {
+		hostile_must(admin_fd, RNIC_CTL_SHOW, &request, sizeof(request), &reply);
+		memcpy(&answer, reply.payload, sizeof(answer));
+		for (uint32_t i = 0; i < answer.row_count; i++) {
+			struct rnic_show_counter row;
+
+			memcpy(&row, reply.payload + sizeof(answer) + i * sizeof(row), sizeof(row));
+			if (strcmp(row.name, name) == 0)
+				return row.value;
+		}
+		request.cursor = answer.next;
+	} while (answer.next != 0);
+	fail_msg("no counter %s", name);
+	return 0;
+}
+
 int32_t hostile_answer(int fd, uint16_t operation, const void *request, size_t bytes, void *answer,
 		       size_t answer_bytes)
 {

@@ -87,6 +87,9 @@ void hostile_must(int fd, uint16_t operation, const void *payload, size_t bytes,
 int32_t hostile_answer(int fd, uint16_t operation, const void *request, size_t bytes, void *answer,
 		       size_t answer_bytes);
 
+/* The device's counter of that name, as an administrator's connection lists it. */
+uint64_t hostile_counter(int admin_fd, const char *name);
+
 /* Opens a control connection and says HELLO as an administrator. */
 int hostile_connect_as_administrator(const struct hostile_daemon *daemon);
 

@@ -7,12 +7,12 @@
  *
  * usage: hostile_ports RNICD
  */
+#include "tests/hostile/forged_request.h"
 #include "tests/hostile/forged_source.h"
 #include "tests/hostile/played_peer.h"
 
 #include "proto/base/lane.h"
 #include "proto/mad/cm_message.h"
-#include "proto/mad/mad.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/icrc.h"
 #include "proto/wire/packet.h"
@@ -198,26 +198,10 @@ static size_t build_request(const struct attack *attack, uint16_t port,
 {
 	const struct rnic_cm_message message = {
 		.kind = RNIC_CM_REQ, .transaction_id = 1, .req = {.local_comm_id = 1}};
-	const int opcode =
-		rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
-	const struct rnic_packet packet = {
-		.addresses = {.source = attack->played.gid,
-			      .dest = attack->played.own,
-			      .source_port = port},
-		.row = rnic_opcode_row((uint8_t)opcode),
-		.opcode = (uint8_t)opcode,
-		.pkey = 0xffff,
-		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.qkey = RNIC_MAD_QKEY,
-		.payload_bytes = RNIC_MAD_BYTES,
-	};
-	size_t length = rnic_packet_encode_headers(&packet, bytes);
+	const struct rnic_addresses addresses = {
+		.source = attack->played.gid, .dest = attack->played.own, .source_port = port};
 
-	rnic_cm_encode(&message, bytes + length);
-	length += RNIC_MAD_BYTES;
-	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
-	return length + RNIC_ICRC_BYTES;
+	return forged_request_build(&addresses, RNIC_GENERAL_SERVICES_QPN, &message, bytes);
 }
 
 /* Sends the peer's next message and a request of the peer's connection manager. */

@@ -8,12 +8,11 @@
  */
 #include "tests/hostile/cm_client.h"
 #include "tests/hostile/direct_program.h"
+#include "tests/hostile/forged_request.h"
 #include "tests/hostile/hostile_link.h"
 
 #include "proto/mad/cm_message.h"
 #include "proto/mad/ip_cm.h"
-#include "proto/mad/mad.h"
-#include "proto/wire/icrc.h"
 #include "proto/wire/packet.h"
 #include "tests/unit/unit_test.h"
 
@@ -46,55 +45,19 @@ static struct rnic_cm_message forged_request(const struct rnic_gid *own)
 static void say_message(const struct direct *direct, const struct rnic_gid *own,
 			const struct rnic_cm_message *message)
 {
-	const int opcode =
-		rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
-	const struct rnic_packet packet = {
-		.addresses = {.source = *own, .dest = *own, .source_port = CM_UDP_PORT},
-		.row = rnic_opcode_row((uint8_t)opcode),
-		.opcode = (uint8_t)opcode,
-		.pkey = 0xffff,
-		.dest_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.qkey = RNIC_MAD_QKEY,
-		.payload_bytes = RNIC_MAD_BYTES,
-	};
+	const struct rnic_addresses addresses = {
+		.source = *own, .dest = *own, .source_port = CM_UDP_PORT};
 	struct {
 		struct rnic_process_packet head;
 		uint8_t bytes[RNIC_PACKET_BYTES_MAX];
 	} said = {.head = {.source = *own, .dest = *own, .source_port = CM_UDP_PORT}};
 	struct pollfd link = {.fd = direct->link_fd, .events = POLLOUT};
-	size_t length = rnic_packet_encode_headers(&packet, said.bytes);
 
 	assert_int_equal(poll(&link, 1, WAIT_MS), 1);
-	rnic_cm_encode(message, said.bytes + length);
-	length += RNIC_MAD_BYTES;
-	rnic_icrc_write(said.bytes + length,
-			rnic_icrc_compute(&packet.addresses, 0, said.bytes, length));
-	said.head.datagram_bytes = (uint32_t)length + RNIC_ICRC_BYTES;
+	said.head.datagram_bytes =
+		forged_request_build(&addresses, RNIC_GENERAL_SERVICES_QPN, message, said.bytes);
 	direct_say(direct, RNIC_PROCESS_PACKET, &said,
 		   (uint32_t)sizeof(said.head) + said.head.datagram_bytes);
-}
-
-static uint64_t counter(int admin_fd, const char *name)
-{
-	struct rnic_ctl_show request = {.kind = RNIC_SHOW_COUNTERS};
-	struct rnic_ctl_show_reply answer;
-	struct hostile_reply reply;
-
-	do {
-		hostile_must(admin_fd, RNIC_CTL_SHOW, &request, sizeof(request), &reply);
-		memcpy(&answer, reply.payload, sizeof(answer));
-		for (uint32_t i = 0; i < answer.row_count; i++) {
-			struct rnic_show_counter row;
-
-			memcpy(&row, reply.payload + sizeof(answer) + i * sizeof(row), sizeof(row));
-			if (strcmp(row.name, name) == 0)
-				return row.value;
-		}
-		request.cursor = answer.next;
-	} while (answer.next != 0);
-	fail_msg("no counter %s", name);
-	return 0;
 }
 
 /* The identifier of the request that comes next. */
@@ -177,13 +140,13 @@ static void test_a_sweep_of_a_device_process(void **state)
 	sweep_near(&program.direct, &own, client.base.qpn);
 	sweep_near(&program.direct, &own, server.base.qpn);
 	/* Two questions to each of the two, of which the second one has the answer to the first. */
-	for (int i = 0; counter(admin_fd, "peer_probes") < 4; i++) {
+	for (int i = 0; hostile_counter(admin_fd, "peer_probes") < 4; i++) {
 		assert_true(i < WAIT_MS);
 		poll(NULL, 0, 1);
 	}
-	assert_true(counter(admin_fd, "cm_named_living") >= 2);
-	assert_int_equal(counter(admin_fd, "cm_peers_asked"), 2);
-	assert_int_equal(counter(admin_fd, "cm_peers_gone"), 0);
+	assert_true(hostile_counter(admin_fd, "cm_named_living") >= 2);
+	assert_int_equal(hostile_counter(admin_fd, "cm_peers_asked"), 2);
+	assert_int_equal(hostile_counter(admin_fd, "cm_peers_gone"), 0);
 	expect_connection(admin_fd);
 	close(admin_fd);
 	lane_program_close(&program);

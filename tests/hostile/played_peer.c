@@ -86,23 +86,7 @@ void played_peer_show(const struct played_peer *played, const struct rnic_ctl_sh
 
 uint64_t played_peer_counter(const struct played_peer *played, const char *name)
 {
-	struct rnic_ctl_show request = {.kind = RNIC_SHOW_COUNTERS};
-	struct rnic_ctl_show_reply answer;
-	struct hostile_reply reply;
-
-	do {
-		played_peer_show(played, &request, &reply, &answer);
-		for (uint32_t i = 0; i < answer.row_count; i++) {
-			struct rnic_show_counter row;
-
-			memcpy(&row, reply.payload + sizeof(answer) + i * sizeof(row), sizeof(row));
-			if (strcmp(row.name, name) == 0)
-				return row.value;
-		}
-		request.cursor = answer.next;
-	} while (answer.next != 0);
-	fail_msg("no counter %s", name);
-	return 0;
+	return hostile_counter(played->admin_fd, name);
 }
 
 static void connect_to_peer(struct played_peer *played)

@@ -9,8 +9,8 @@
 #include "proto/base/bits.h"
 #include "proto/mad/cm_message.h"
 #include "proto/wire/gid.h"
-#include "proto/wire/icrc.h"
 #include "proto/wire/packet.h"
+#include "tests/hostile/forged_request.h"
 #include "tests/hostile/taken_device.h"
 
 #include <errno.h>
@@ -78,26 +78,10 @@ static uint32_t build_datagram(struct rnic_process_packet *head, uint32_t dest_q
 {
 	const struct rnic_cm_message message = {
 		.kind = RNIC_CM_REQ, .transaction_id = number, .req = {.local_comm_id = number}};
-	const int opcode =
-		rnic_opcode_find(RNIC_SERVICE_UD, RNIC_OPERATION_SEND, RNIC_POSITION_ONLY, 0);
-	const struct rnic_packet packet = {
-		.addresses = {.source = head->source,
-			      .dest = head->dest,
-			      .source_port = head->source_port},
-		.row = rnic_opcode_row((uint8_t)opcode),
-		.opcode = (uint8_t)opcode,
-		.pkey = 0xffff,
-		.dest_qpn = dest_qpn,
-		.source_qpn = RNIC_GENERAL_SERVICES_QPN,
-		.qkey = RNIC_MAD_QKEY,
-		.payload_bytes = RNIC_MAD_BYTES,
-	};
-	size_t length = rnic_packet_encode_headers(&packet, bytes);
+	const struct rnic_addresses addresses = {
+		.source = head->source, .dest = head->dest, .source_port = head->source_port};
 
-	rnic_cm_encode(&message, bytes + length);
-	length += RNIC_MAD_BYTES;
-	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
-	return (uint32_t)(length + RNIC_ICRC_BYTES);
+	return forged_request_build(&addresses, dest_qpn, &message, bytes);
 }
 
 /* Hands in packets for the control plane, and for all lanes: as many as the link takes. */
