@@ -94,9 +94,9 @@ enum rnic_post_refusal {
 };
 
 /*
- * The last refusal of each side of a queue pair: RNIC_POST_REFUSAL_WORD(). The client writes, for
- * the daemon to tell people; nothing else depends on it. A word of another generation is one of an
- * earlier queue pair in the slot.
+ * The last refusal of each side of a queue pair: RNIC_POST_REFUSAL_WORD(). The client writes the
+ * words, and the daemon tells people; nothing else depends on them. A word of another generation is
+ * one of an earlier queue pair in the slot.
  */
 struct rnic_qp_refusals {
 	_Atomic uint64_t send;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recognises that a sender keeps naming a queue pair which is not there: it has a wrong number, or
- * the queue pair has ended. A few packets on their way at the end of a queue pair are no such sign.
+ * Recognises that a sender keeps naming a queue pair which is not there: the sender has a wrong
+ * number, or the queue pair has ended. When a queue pair ends, a few of its packets are still on
+ * their way: they are no such sign.
  *
- * Holds one sender and number at a time, so that it costs the owner of the packets nothing to
- * speak of. Anybody can forge a sender.
+ * There is room for one sender and one number, so that such packets cost little. Anybody can forge
+ * a sender.
  */
 #ifndef LIB_NIC_BASE_UNKNOWN_QP_H
 #define LIB_NIC_BASE_UNKNOWN_QP_H

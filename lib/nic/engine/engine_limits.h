@@ -64,10 +64,10 @@ enum {
 	LIMIT_QP_WINDOW_PACKETS = 1 << 20,
 
 	/*
-	 * Packets behind gaps that a device keeps, by its memory; how many times as many as are
-	 * free one QP may have; runs of them that a QP may have; packets that it takes at a time
-	 * when the gap closes, more than come in a turn; and for how long a gap keeps what others
-	 * want.
+	 * A device keeps so many packets behind gaps, by its memory. One QP may have
+	 * LIMIT_KEPT_SHARE times as many as are free, in LIMIT_KEPT_RUNS runs. When a gap closes,
+	 * the QP takes a slice at a time, which is more than a turn brings. A gap that makes no
+	 * progress for LIMIT_KEPT_NS gives its packets up for those of others.
 	 */
 	LIMIT_KEPT_PACKETS_LEAST = 2048,
 	LIMIT_KEPT_PACKETS = 16384,
@@ -109,8 +109,8 @@ enum {
 	 * so far behind count as copies or late packets. */
 	LIMIT_UC_LATE_PACKETS = 4096,
 
-	/* So many packets of a new connection are not lost before one arrives: they fill no path at
-	 * its start, and one of 256 pairs of random PSNs is as near. */
+	/* A new connection does not send so many packets before one of them arrives. Of 256 pairs
+	 * of random PSNs one is nearer, and is not recognised. */
 	LIMIT_FIRST_GAP_PACKETS = 1 << 16,
 
 	/*
@@ -126,7 +126,7 @@ enum {
 	LIMIT_CC_ADDITIVE_INCREASE = 5000000,
 	LIMIT_CC_HYPER_INCREASE = 50000000,
 	LIMIT_CC_LEAST_RATE = 1000000,
-	LIMIT_CC_UNPROVEN_DIVISOR = 16,	 /* senders into one link without more loss than that */
+	LIMIT_CC_UNPROVEN_DIVISOR = 16,	 /* as if so many senders shared a link */
 	LIMIT_CC_LINE_RATE = 1250000000, /* where the interface tells of none */
 	LIMIT_CC_BURST_NS = 50000,
 	LIMIT_CC_FORGET_NS = 1000000000,

@@ -13,7 +13,7 @@
 #define PREFIX_BYTES 2
 #define HOLE_BYTES   6
 
-/* Of the holes that a report names, the first ones; the others are the last ones. */
+/* So many holes of a report are the first ones; the others are the last ones. */
 #define FIRST_HOLES (HOLES_MAX / 2)
 
 bool holes_is_offer(const struct rnic_packet *packet)

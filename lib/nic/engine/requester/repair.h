@@ -17,8 +17,9 @@
  * While the peer is UNKNOWN, new packets wait for the acknowledgement: to a peer that drops they
  * would go for nothing. Such a peer costs one round trip once in a connection.
  *
- * A peer that tells its holes (holes.h) gets what is missing as soon as it is told, and steps and
- * holds are over. A hole that is told again after a round trip is sent again.
+ * To a peer that tells its holes (holes.h) the requester sends what is missing at once: repairs do
+ * not grow by steps, and new packets do not wait. A hole that is told again after a round trip is
+ * sent again.
  *
  * A repair moves no send position, takes no part of the peer window, and goes by the pace. One that
  * is lost again shows by the silence behind it: a tail probe or the ACK timeout follows. A repair
