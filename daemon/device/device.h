@@ -127,8 +127,9 @@ bool device_counter(const struct device *device, uint32_t index, const char **na
 bool device_port_counter(const struct device *device, uint32_t index, const char **name,
 			 uint64_t *value);
 
-/* Read stack_lost_by_faults(), and stack_rule_read() of a slot below RNIC_RULES_MAX. */
+/* The same of stack_counters.h, for the device's ports; the slot is below RNIC_RULES_MAX. */
 uint64_t device_lost_by_faults(const struct device *device);
+bool device_has_rules(const struct device *device);
 void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits);
 
 /* ---- turns ---- */

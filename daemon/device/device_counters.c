@@ -41,6 +41,11 @@ uint64_t device_lost_by_faults(const struct device *device)
 	return stack_lost_by_faults(&device->ports);
 }
 
+bool device_has_rules(const struct device *device)
+{
+	return stack_counter_has_rules(&device->ports);
+}
+
 void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits)
 {
 	stack_rule_read(&device->ports, slot, id, hits);

@@ -57,12 +57,27 @@ static void stats_writer_put(struct stats_writer *writer, uint32_t *next, enum r
 	atomic_store_explicit(&writer->stats->counter_count, i + 1, memory_order_release);
 }
 
+/* Once more after the last rule has gone, for the page to say so. */
+static void stats_writer_refresh_rules(struct stats_writer *writer, const struct device *device)
+{
+	const bool has_rules = device_has_rules(device);
+	uint64_t hits;
+	uint32_t id;
+
+	if (!has_rules && !writer->shows_rules)
+		return;
+	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
+		device_rule_read(device, slot, &id, &hits);
+		rnic_stats_rule_store(&writer->stats->rules[slot], id, hits);
+	}
+	writer->shows_rules = has_rules;
+}
+
 void stats_writer_refresh(struct stats_writer *writer, const struct device *device, uint64_t now_ns)
 {
 	const char *name;
-	uint64_t value, hits;
+	uint64_t value;
 	uint32_t next = 0;
-	uint32_t id;
 
 	for (uint32_t i = 0; device_counter(device, i, &name, &value); i++)
 		stats_writer_put(writer, &next, RNIC_STATS_DEVICE, name, value);
@@ -70,10 +85,7 @@ void stats_writer_refresh(struct stats_writer *writer, const struct device *devi
 		stats_writer_put(writer, &next, RNIC_STATS_PORT, name, value);
 	stats_writer_put(writer, &next, RNIC_STATS_FAULT, RNIC_STATS_QUEUE_FULL,
 			 device_lost_by_faults(device));
-	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
-		device_rule_read(device, slot, &id, &hits);
-		rnic_stats_rule_store(&writer->stats->rules[slot], id, hits);
-	}
+	stats_writer_refresh_rules(writer, device);
 	if (writer->has_change)
 		device_fill_stats(device, writer->stats);
 	writer->has_change = false;

@@ -27,6 +27,7 @@ struct stats_writer {
 	uint32_t counter_count;
 	uint64_t refreshed_ns;
 	bool has_change;
+	bool shows_rules; /* at the last refresh rules were loaded */
 };
 
 /*

@@ -34,16 +34,6 @@ void fair_queue_add(struct fair_queue *queue, struct fair_item *item)
 	list_add_tail(&queue->shares, &share->node);
 }
 
-bool fair_queue_is_empty(const struct fair_queue *queue)
-{
-	const struct list *node;
-
-	list_for_each (node, &queue->shares)
-		if (!list_is_empty(&list_entry(node, const struct fair_share, node)->items))
-			return false;
-	return true;
-}
-
 /* Takes the first item of a share, which goes behind the others, or out of the queue. */
 static struct fair_item *fair_queue_take_from(struct fair_queue *queue, struct fair_share *share)
 {

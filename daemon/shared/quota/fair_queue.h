@@ -42,7 +42,15 @@ void fair_share_fini(struct fair_share *share);
 /* Puts an item, which is in no queue, behind the other items of its share. */
 void fair_queue_add(struct fair_queue *queue, struct fair_item *item);
 
-bool fair_queue_is_empty(const struct fair_queue *queue);
+static inline bool fair_queue_is_empty(const struct fair_queue *queue)
+{
+	const struct list *node;
+
+	list_for_each (node, &queue->shares)
+		if (!list_is_empty(&list_entry(node, const struct fair_share, node)->items))
+			return false;
+	return true;
+}
 
 /* Takes an item of the next user. NULL: the queue is empty. */
 struct fair_item *fair_queue_take(struct fair_queue *queue);

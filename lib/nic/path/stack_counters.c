@@ -135,6 +135,11 @@ uint64_t stack_lost_by_faults(const struct port_stack *stack)
 	       (stack->fault != NULL ? fault_lost_datagrams(stack->fault) : 0);
 }
 
+bool stack_counter_has_rules(const struct port_stack *stack)
+{
+	return stack->fault != NULL;
+}
+
 void stack_rule_read(const struct port_stack *stack, uint32_t slot, uint32_t *id, uint64_t *hits)
 {
 	const struct fault_plan *plan = stack->fault != NULL ? fault_plan_of(stack->fault) : NULL;

@@ -28,6 +28,9 @@ bool stack_counter_read_port(const struct port_stack *stack, uint64_t errors, ui
 /* The number of datagrams that were lost because rules held too many back. */
 uint64_t stack_lost_by_faults(const struct port_stack *stack);
 
+/* Whether a rule is loaded. */
+bool stack_counter_has_rules(const struct port_stack *stack);
+
 /*
  * Stores the id of the rule in `slot` and the packets on which the rule acted; an id of 0: the slot
  * is empty.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/reliability/path_model.h"
 
-#include "lib/nic/engine/engine_limits.h"
 #include "proto/base/time_units.h"
 
 #define LEAST_AGE_NS (10 * RNIC_NS_PER_SECOND)
@@ -97,6 +96,16 @@ static void count_caution(struct path_model *model)
 		model->caution = 0;
 }
 
+static uint64_t greatest_rate(const struct path_model *model)
+{
+	uint64_t greatest = 0;
+
+	for (uint32_t i = 0; i < PATH_MODEL_ROUNDS; i++)
+		if (model->rates[i] > greatest)
+			greatest = model->rates[i];
+	return greatest;
+}
+
 static void end_round(struct path_model *model)
 {
 	count_caution(model);
@@ -119,10 +128,8 @@ static void take_rate(struct path_model *model, uint64_t rate)
 
 	if (rate > *of_round)
 		*of_round = rate;
-	model->rate = 0;
-	for (uint32_t i = 0; i < PATH_MODEL_ROUNDS; i++)
-		if (model->rates[i] > model->rate)
-			model->rate = model->rates[i];
+	if (rate > model->rate)
+		model->rate = rate;
 }
 
 static uint64_t believable_rate(const struct path_model *model,
@@ -138,14 +145,19 @@ void path_model_arrive(struct path_model *model, const struct path_departure *de
 		       uint64_t now_ns)
 {
 	const bool was_limited = model->limited_ns >= departure->sent_ns;
+	bool is_round_over;
+	uint64_t rate;
 
 	if (!departure->waits_for_repair)
 		take_round_trip(model, departure, now_ns);
-	if (was_limited && !path_model_is_draining(model) &&
-	    departure->delivered_bytes >= model->round_end_bytes)
+	is_round_over = was_limited && !path_model_is_draining(model) &&
+			departure->delivered_bytes >= model->round_end_bytes;
+	if (is_round_over)
 		end_round(model);
-	take_rate(model,
-		  believable_rate(model, departure, measured_rate(model, departure, now_ns)));
+	rate = believable_rate(model, departure, measured_rate(model, departure, now_ns));
+	if (is_round_over)
+		model->rate = greatest_rate(model);
+	take_rate(model, rate);
 }
 
 void path_model_deliver(struct path_model *model, uint64_t bytes, uint64_t now_ns)
@@ -195,11 +207,6 @@ uint64_t path_model_kept_bytes(const struct path_model *model, uint64_t now_ns)
 	return path_model_held_bytes(model);
 }
 
-bool path_model_is_long(const struct path_model *model)
-{
-	return model->least_ns > LIMIT_PATH_SHORT_NS && model->rate > 0;
-}
-
 uint64_t path_model_held_bytes(const struct path_model *model)
 {
 	return model->rate / 1000 * (model->least_ns / 1000) / 1000;
@@ -214,9 +221,4 @@ uint64_t path_model_allowed_bytes(const struct path_model *model)
 	if (!model->is_started)
 		return 2 * held_bytes;
 	return model->cautious_rounds > 0 ? held_bytes : held_bytes + held_bytes / 4;
-}
-
-bool path_model_is_draining(const struct path_model *model)
-{
-	return model->drain_left > 0;
 }

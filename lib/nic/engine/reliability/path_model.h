@@ -27,6 +27,8 @@
 #ifndef LIB_NIC_ENGINE_RELIABILITY_PATH_MODEL_H
 #define LIB_NIC_ENGINE_RELIABILITY_PATH_MODEL_H
 
+#include "lib/nic/engine/engine_limits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -94,7 +96,10 @@ uint64_t path_model_kept_bytes(const struct path_model *model, uint64_t now_ns);
  * Whether the path is longer than a local one (LIMIT_PATH_SHORT_NS), so that a window of a fixed
  * size does not fill the path.
  */
-bool path_model_is_long(const struct path_model *model);
+static inline bool path_model_is_long(const struct path_model *model)
+{
+	return model->least_ns > LIMIT_PATH_SHORT_NS && model->rate > 0;
+}
 
 /* Rate times least round trip. */
 uint64_t path_model_held_bytes(const struct path_model *model);
@@ -102,6 +107,9 @@ uint64_t path_model_held_bytes(const struct path_model *model);
 /* What may be under way for the path's sake: the same, with room for the rate to show more. */
 uint64_t path_model_allowed_bytes(const struct path_model *model);
 
-bool path_model_is_draining(const struct path_model *model);
+static inline bool path_model_is_draining(const struct path_model *model)
+{
+	return model->drain_left > 0;
+}
 
 #endif

@@ -78,8 +78,13 @@ uint32_t peer_window_bytes(const struct peer_window *window)
 static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)
 {
 	const uint64_t wanted_bytes = (uint64_t)window->in_flight_bytes + bytes;
-	const uint32_t window_bytes = peer_window_bytes(window);
+	uint32_t window_bytes;
 
+	/* The most common case at the price of a comparison: a path only adds to what its queues
+	 * hold. */
+	if (wanted_bytes <= window->queue_bytes && !path_model_is_draining(&window->model))
+		return true;
+	window_bytes = peer_window_bytes(window);
 	return window->in_flight_bytes == 0 || bytes == 0 || wanted_bytes <= window_bytes ||
 	       wanted_bytes <=
 		       window_bytes + path_model_kept_bytes(&window->model, window->engine->now_ns);
@@ -100,14 +105,12 @@ bool peer_window_is_on_pace(const struct peer_window *window)
 	return !path_model_is_long(&window->model) || window->paced_ns <= window->engine->now_ns;
 }
 
-/* A packet of `bytes` leaves. */
+/* A packet of `bytes` leaves on a long path. */
 static void take_pace(struct peer_window *window, uint32_t bytes)
 {
 	const uint64_t now_ns = window->engine->now_ns;
 	uint64_t rate, behind_ns;
 
-	if (!path_model_is_long(&window->model))
-		return;
 	rate = pace_rate(window);
 	behind_ns = window->queue_bytes / 2 * RNIC_NS_PER_SECOND / rate;
 	if (behind_ns < LIMIT_PATH_BATCH_NS)
@@ -159,7 +162,8 @@ void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t byt
 	list_remove(&qp->path_node);
 	if (window->in_flight_bytes == 0)
 		path_model_resume(&window->model, window->engine->now_ns);
-	take_pace(window, bytes);
+	if (path_model_is_long(&window->model))
+		take_pace(window, bytes);
 	window->in_flight_bytes += bytes;
 }
 
@@ -177,7 +181,8 @@ void peer_window_wait(struct peer_window *window, struct qp *qp, uint32_t bytes)
 bool peer_window_try_repair(struct peer_window *window, struct qp *qp, uint32_t bytes)
 {
 	if (peer_window_is_on_pace(window)) {
-		take_pace(window, bytes);
+		if (path_model_is_long(&window->model))
+			take_pace(window, bytes);
 		return true;
 	}
 	list_remove(&qp->path_node);

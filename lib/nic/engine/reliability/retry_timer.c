@@ -117,9 +117,13 @@ uint64_t retry_timer_timeout_at_ns(const struct qp *qp)
 /* When the ACK timer expires next: for the share, or for good. UINT64_MAX: never. */
 static uint64_t ack_at_ns(const struct qp *qp)
 {
-	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
-	uint64_t share_at_ns = qp->retry.started_at_ns + share_ns(qp);
+	const uint64_t share_at_ns = qp->retry.started_at_ns + share_ns(qp);
+	uint64_t timeout_at_ns;
 
+	/* No timeout is shorter than the one that the program asked for. */
+	if (!qp->retry.is_silent && share_ns(qp) < retry_timer_base_ns(qp))
+		return share_at_ns;
+	timeout_at_ns = retry_timer_timeout_at_ns(qp);
 	return !qp->retry.is_silent && share_at_ns < timeout_at_ns ? share_at_ns : timeout_at_ns;
 }
 

@@ -39,11 +39,6 @@ void round_trip_sent(struct round_trip *round_trip, struct rnic_psn psn, uint64_
 	round_trip->departure.sent_ns = now_ns;
 }
 
-bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end)
-{
-	return round_trip->is_timing && rnic_psn_distance(end, round_trip->timed_psn) > 0;
-}
-
 void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - round_trip->departure.sent_ns;
@@ -81,11 +76,6 @@ void round_trip_time_out(struct round_trip *round_trip)
 {
 	if (round_trip->timeouts < DOUBLINGS_MAX)
 		round_trip->timeouts++;
-}
-
-uint64_t round_trip_answer_ns(const struct round_trip *round_trip)
-{
-	return UINT64_C(2) * round_trip->smoothed_ns + UINT64_C(4) * round_trip->variation_ns;
 }
 
 uint64_t round_trip_wait_ns(const struct round_trip *round_trip)

@@ -16,13 +16,17 @@
 #include "lib/nic/engine/reliability/reliability_state.h"
 #include "proto/wire/psn.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The packet `psn` leaves at `now_ns` for the first time and asks for an acknowledgement. */
 void round_trip_sent(struct round_trip *round_trip, struct rnic_psn psn, uint64_t now_ns);
 
 /* Whether the packet that is timed is one of those before `end`. */
-bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end);
+static inline bool round_trip_is_covered(const struct round_trip *round_trip, struct rnic_psn end)
+{
+	return round_trip->is_timing && rnic_psn_distance(end, round_trip->timed_psn) > 0;
+}
 
 /* At `now_ns` all packets before `end` are acknowledged. */
 void round_trip_acknowledged(struct round_trip *round_trip, struct rnic_psn end, uint64_t now_ns);
@@ -44,7 +48,10 @@ void round_trip_probe(struct round_trip *round_trip);
 void round_trip_time_out(struct round_trip *round_trip);
 
 /* How long an answer may take, by the measures; 0 when nothing was measured yet. */
-uint64_t round_trip_answer_ns(const struct round_trip *round_trip);
+static inline uint64_t round_trip_answer_ns(const struct round_trip *round_trip)
+{
+	return UINT64_C(2) * round_trip->smoothed_ns + UINT64_C(4) * round_trip->variation_ns;
+}
 
 /* How long a silence lasts before a tail probe; UINT64_MAX when nothing was measured yet. */
 uint64_t round_trip_wait_ns(const struct round_trip *round_trip);

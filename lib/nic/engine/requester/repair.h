@@ -59,6 +59,12 @@ static inline bool repair_is_due(const struct qp *qp)
 	return !rnic_psn_equal(qp->requester.repair.next, qp->requester.repair.end);
 }
 
+/* Whether a packet of a repair, or the offer to tell holes, leaves before all else. */
+static inline bool repair_has_turn(const struct qp *qp)
+{
+	return repair_is_due(qp) || qp->requester.repair.owes_offer;
+}
+
 /* Whether acknowledgements wait for packets that were sent again. */
 static inline bool repair_is_awaited(const struct qp *qp)
 {

@@ -189,8 +189,10 @@ static bool is_asked_for_later(struct engine *engine, struct qp *qp, const struc
 static bool has_unasked_quarter(const struct qp *qp, const struct plan *plan)
 {
 	const uint64_t packets = qp->requester.packets_since_ack_request + 1;
+	const uint64_t unasked_bytes = packets * plan->cost_bytes;
 
-	return packets * plan->cost_bytes >= peer_window_bytes(qp->peer_window) / 4;
+	return unasked_bytes >= LIMIT_PATH_WINDOW_BYTES_LEAST / 4 &&
+	       unasked_bytes >= peer_window_bytes(qp->peer_window) / 4;
 }
 
 /* Room comes only by an acknowledgement that somebody has asked for; the pace goes on by itself. */
@@ -548,6 +550,18 @@ static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
 	return true;
 }
 
+/* What leaves before all else: the offer to tell holes, and what is to be sent again. */
+static bool transmit_for_repair(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	if (qp->requester.repair.owes_offer) {
+		qp->requester.repair.owes_offer = false;
+		holes_build_offer(qp, out);
+		return true;
+	}
+	repair_skip_acknowledged(qp);
+	return repair_is_due(qp) && requester_transmit_repair(engine, qp, out);
+}
+
 /* --- transmission ---------------------------------------------------------------------------- */
 
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
@@ -555,15 +569,8 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	struct plan plan = {0};
 	bool is_built;
 
-	if (qp->requester.repair.owes_offer) {
-		qp->requester.repair.owes_offer = false;
-		holes_build_offer(qp, out);
-		return true;
-	}
-	if (repair_is_due(qp))
-		repair_skip_acknowledged(qp);
-	if (repair_is_due(qp)) {
-		if (requester_transmit_repair(engine, qp, out))
+	if (repair_has_turn(qp)) {
+		if (transmit_for_repair(engine, qp, out))
 			return true;
 		if (repair_is_due(qp))
 			return false;

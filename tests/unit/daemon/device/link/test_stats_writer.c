@@ -12,6 +12,7 @@
 
 static uint64_t packets;
 static unsigned walks;
+static bool has_rule;
 
 /* A device that has one counter. */
 bool device_counter(const struct device *device, uint32_t index, const char **name, uint64_t *value)
@@ -38,11 +39,17 @@ uint64_t device_lost_by_faults(const struct device *device)
 	return 0;
 }
 
+bool device_has_rules(const struct device *device)
+{
+	(void)device;
+	return has_rule;
+}
+
 void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits)
 {
 	(void)device;
-	*id = slot == 5 ? 9 : 0;
-	*hits = slot == 5 ? packets : 0;
+	*id = has_rule && slot == 5 ? 9 : 0;
+	*hits = *id != 0 ? packets : 0;
 }
 
 void device_fill_stats(const struct device *device, struct rnic_stats_page *stats)
@@ -63,6 +70,7 @@ static int set_up(void **state)
 	close(fd);
 	packets = 0;
 	walks = 0;
+	has_rule = false;
 	stats_writer_refresh(&writer, NULL, START_NS);
 	*state = &writer;
 	return 0;
@@ -115,6 +123,22 @@ static void a_change_is_shown_sooner(void **state)
 	assert_int_equal(walks, 2);
 }
 
+/* The page shows a rule and its hits, and nothing of it once it has gone. */
+static void a_rule_is_shown_while_it_is_loaded(void **state)
+{
+	struct stats_writer *writer = *state;
+	const struct rnic_stats_rule *rule = &writer->stats->rules[5];
+
+	has_rule = true;
+	packets = 7;
+	stats_writer_refresh(writer, NULL, START_NS + 1);
+	assert_int_equal(rule->id, 9);
+	assert_int_equal(rule->hits, 7);
+	has_rule = false;
+	stats_writer_refresh(writer, NULL, START_NS + 2);
+	assert_int_equal(rule->id, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +146,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(activity_is_shown_soon, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_change_is_shown_sooner, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_rule_is_shown_while_it_is_loaded, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
