@@ -82,7 +82,7 @@ check "a device that is not chosen sends nothing of it" \
 	test $(($(sent 2) - before)) -lt $((size * rounds / 10))
 # UCX waits for a second, seven times; it has no way to move what a rail has to do to another.
 lose_rail $long_rounds
-sleep 2 # the length of the outage is what is tested
+sleep 2 # no poll: the length of the outage is what is tested
 check "and comes up" rail up
 pair_wait $PAIR_SECONDS
 pair_judge "an outage of two seconds of one rail"
