@@ -109,6 +109,7 @@ static const struct operation operations[RNIC_CTL_OPERATION_COUNT] = {
 	[RNIC_CTL_WATCH_MEMORY] = {"WATCH_MEMORY", sizeof(struct rnic_ctl_watch_memory), 0, 0},
 	[RNIC_CTL_CONDITION] = {"CONDITION", sizeof(struct rnic_ctl_condition),
 				sizeof(struct rnic_ctl_condition_reply), 0},
+	[RNIC_CTL_VERB_RULES] = {"VERB_RULES", 0, sizeof(struct rnic_ctl_verb_rules_reply), 2},
 	/* check_rows() checks the rows of the reply. */
 	[RNIC_CTL_SHOW] = {"SHOW", sizeof(struct rnic_ctl_show), sizeof(struct rnic_ctl_show_reply),
 			   0},
@@ -137,6 +138,7 @@ enum rnic_ctl_connection rnic_ctl_operation_connection(uint32_t operation)
 	case RNIC_CTL_HELLO:
 	case RNIC_CTL_SHOW:
 	case RNIC_CTL_CONDITION:
+	case RNIC_CTL_VERB_RULES:
 		return RNIC_CTL_CONTROL_CONNECTION;
 	default:
 		return operation >= RNIC_CTL_CM_CREATE_CHANNEL &&

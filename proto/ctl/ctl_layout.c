@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Proof that the messages lie as proto/ctl/README.md draws them. */
+#include "proto/base/verb_rules.h"
 #include "proto/ctl/ctl_message.h"
 
 #include "proto/base/layout_assert.h"
@@ -122,6 +123,44 @@ RNIC_AT(struct rnic_ctl_hello_reply, flags, 2);
 RNIC_AT(struct rnic_ctl_hello_reply, client_id, 4);
 RNIC_AT(struct rnic_ctl_hello_reply, features, 8);
 RNIC_AT(struct rnic_ctl_hello_reply, device, 16);
+
+RNIC_SIZE(struct rnic_ctl_verb_rules_reply, 24);
+RNIC_AT(struct rnic_ctl_verb_rules_reply, pid, 0);
+RNIC_AT(struct rnic_ctl_verb_rules_reply, reserved, 4);
+RNIC_AT(struct rnic_ctl_verb_rules_reply, program, 8);
+
+RNIC_SIZE(struct rnic_rule_often, 64);
+RNIC_AT(struct rnic_rule_often, from_ns, 0);
+RNIC_AT(struct rnic_rule_often, for_ns, 8);
+RNIC_AT(struct rnic_rule_often, first, 16);
+RNIC_AT(struct rnic_rule_often, every, 24);
+RNIC_AT(struct rnic_rule_often, nth, 32);
+RNIC_AT(struct rnic_rule_often, count, 40);
+RNIC_AT(struct rnic_rule_often, pattern, 48);
+RNIC_AT(struct rnic_rule_often, pattern_steps, 56);
+RNIC_AT(struct rnic_rule_often, chance_ppm, 60);
+
+RNIC_SIZE(struct rnic_verb_rule, 144);
+RNIC_AT(struct rnic_verb_rule, id, 0);
+RNIC_AT(struct rnic_verb_rule, action, 4);
+RNIC_AT(struct rnic_verb_rule, calls, 8);
+RNIC_AT(struct rnic_verb_rule, value, 16);
+RNIC_AT(struct rnic_verb_rule, pid, 20);
+RNIC_AT(struct rnic_verb_rule, qpn, 24);
+RNIC_AT(struct rnic_verb_rule, has_qpn, 28);
+RNIC_AT(struct rnic_verb_rule, delay_ns, 32);
+RNIC_AT(struct rnic_verb_rule, jitter_ns, 40);
+RNIC_AT(struct rnic_verb_rule, seed, 48);
+RNIC_AT(struct rnic_verb_rule, loaded_ns, 56);
+RNIC_AT(struct rnic_verb_rule, often, 64);
+RNIC_AT(struct rnic_verb_rule, program, 128);
+
+RNIC_SIZE(struct rnic_verb_rules_page, 16 + 144 * RNIC_VERB_RULES_MAX);
+RNIC_AT(struct rnic_verb_rules_page, magic, 0);
+RNIC_AT(struct rnic_verb_rules_page, reserved, 4);
+RNIC_AT(struct rnic_verb_rules_page, kinds, 8);
+RNIC_AT(struct rnic_verb_rules_page, sequence, 12);
+RNIC_AT(struct rnic_verb_rules_page, rules, 16);
 
 RNIC_SIZE(struct rnic_ctl_open_device, 8);
 RNIC_AT(struct rnic_ctl_open_device, flags, 0);

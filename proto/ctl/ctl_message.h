@@ -4,10 +4,10 @@
  * sockets: one message a request, one message a reply, in order.
  *
  * A program has two connections. The control connection leads to the daemon's socket: HELLO first,
- * then SHOW, CONDITION and CM_*. Its requests bring no descriptors. The reply to HELLO brings the
- * client's end of the device connection: OPEN_DEVICE first, then all other operations. There
- * descriptors travel with their message (SCM_RIGHTS). An operation on the wrong connection ends
- * that connection.
+ * then SHOW, CONDITION, VERB_RULES and CM_*. Its requests bring no descriptors. The reply to HELLO
+ * brings the client's end of the device connection: OPEN_DEVICE first, then all other operations.
+ * There descriptors travel with their message (SCM_RIGHTS). An operation on the wrong connection
+ * ends that connection.
  *
  * A message is a struct rnic_ctl_header and the payload of its operation. A reply repeats operation
  * and request_id and carries a status: 0, or a negative errno with a struct rnic_ctl_refusal as
@@ -101,6 +101,7 @@ enum rnic_ctl_operation {
 	RNIC_CTL_DESTROY_QUEUE_REGION,
 	RNIC_CTL_WATCH_MEMORY,
 	RNIC_CTL_CONDITION,
+	RNIC_CTL_VERB_RULES,
 	RNIC_CTL_OPERATION_COUNT,
 };
 
@@ -153,8 +154,13 @@ struct rnic_ctl_hello {
 	uint16_t version_min;
 	uint16_t version_max;
 	uint32_t flags;
-	uint64_t features; /* none defined yet: 0 */
+	uint64_t features; /* enum rnic_ctl_feature that the library asks for: none yet */
 	char program[RNIC_CTL_NAME_BYTES];
+};
+
+/* What a daemon of this version may lack. */
+enum rnic_ctl_feature {
+	RNIC_FEATURE_VERB_RULES = 1 << 0, /* it answers VERB_RULES */
 };
 
 enum rnic_ctl_hello_reply_flag {
@@ -170,8 +176,19 @@ struct rnic_ctl_hello_reply {
 	uint16_t version;
 	uint16_t flags; /* enum rnic_ctl_hello_reply_flag */
 	uint32_t client_id;
-	uint64_t features;
+	uint64_t features; /* enum rnic_ctl_feature */
 	struct rnic_device_attributes device;
+};
+
+/*
+ * VERB_RULES asks for the rules for calls and completions (proto/base/verb_rules.h). Descriptors of
+ * the reply: the rules page, to be read, and the hits page. The names are those by which rules know
+ * the program.
+ */
+struct rnic_ctl_verb_rules_reply {
+	uint32_t pid; /* as the daemon sees the program */
+	uint32_t reserved;
+	char program[RNIC_CTL_NAME_BYTES];
 };
 
 /* ---- OPEN_DEVICE: the first request of a device connection ---- */

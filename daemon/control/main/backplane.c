@@ -468,7 +468,7 @@ static int backplane_open_devices(struct backplane *backplane, char *reason)
 	return result;
 }
 
-/* Lane 0 takes the rules that concern all. */
+/* Lane 0 takes the rules for packets that concern all. */
 void backplane_set_rules(struct backplane *backplane)
 {
 	const struct rule_table *table = &backplane->devices.common.rules;
@@ -476,7 +476,9 @@ void backplane_set_rules(struct backplane *backplane)
 
 	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
 		const struct rule_entry *entry = &table->entries[slot];
-		const uint32_t id = entry->owner.is_of_all ? entry->id : 0;
+		const bool is_taken =
+			entry->owner.is_of_all && entry->verb.action == RNIC_VERB_NONE;
+		const uint32_t id = is_taken ? entry->id : 0;
 
 		if (port_stack_set_rule(ports, slot, id, entry->text, entry->seed,
 					backplane->now_ns) != 0)

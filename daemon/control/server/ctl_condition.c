@@ -159,7 +159,8 @@ static int condition_order_one(struct ctl_call *call, const struct rnic_ctl_cond
 
 #define FAULT_PIDS_SHOWN 6
 
-/* A rule of a user reaches the user's own device process, which only a daemon of root has. */
+/* A rule of a user reaches the user's own device process and programs, which only a daemon of root
+ * has. */
 static int fault_check_owner(struct ctl_call *call, struct rule_owner *owner)
 {
 	*owner = (struct rule_owner){
@@ -197,17 +198,43 @@ static int fault_check_programs(struct ctl_call *call, const struct rule_owner *
 			  text);
 }
 
+/* Refuses rules that name programs of other users: such rules would never act. */
+static int fault_check_pids(struct ctl_call *call, const struct rule_owner *owner,
+			    const struct rule_needs *needs)
+{
+	const struct list *node;
+
+	if (owner->is_of_all || needs->pid_count == 0)
+		return 0;
+	list_for_each (node, &call->client->set->peers.all) {
+		const struct client *other = list_entry(node, const struct client, peer.node);
+
+		for (uint32_t i = 0; i < needs->pid_count; i++)
+			if (needs->pids[i] == (uint32_t)other->peer.pid &&
+			    other->peer.uid != owner->uid)
+				return condition_refuse_one(call, other);
+	}
+	return 0;
+}
+
 static int fault_add(struct ctl_call *call, const struct rnic_ctl_condition *request)
 {
 	struct client *client = call->client;
 	const struct client_set *set = client->set;
 	struct rule_owner owner;
 	char reason[RNIC_CTL_TEXT_BYTES];
+	struct rule_needs needs;
 	int result = fault_check_owner(call, &owner);
 
 	if (result == 0 && memchr(request->text, 0, sizeof(request->text)) == NULL)
 		result = ctl_refuse(call, -EINVAL, "the text of the rules does not end");
-	if (result == 0)
+	if (result != 0)
+		return result;
+	result = rule_table_needs(request->text, request->number, &needs, reason, sizeof(reason));
+	if (result != 0)
+		return ctl_refuse(call, result, "%s", reason);
+	result = fault_check_pids(call, &owner, &needs);
+	if (result == 0 && needs.has_packets)
 		result = fault_check_programs(call, &owner);
 	if (result != 0)
 		return result;

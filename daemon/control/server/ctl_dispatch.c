@@ -16,6 +16,7 @@ static int (*const ctl_handlers[RNIC_CTL_OPERATION_COUNT])(struct ctl_call *call
 	[RNIC_CTL_HELLO] = ctl_hello,
 	[RNIC_CTL_SHOW] = ctl_show,
 	[RNIC_CTL_CONDITION] = ctl_condition,
+	[RNIC_CTL_VERB_RULES] = ctl_verb_rules,
 	[RNIC_CTL_CM_CREATE_CHANNEL] = ctl_cm_create_channel,
 	[RNIC_CTL_CM_DESTROY_CHANNEL] = ctl_cm_destroy_channel,
 	[RNIC_CTL_CM_SEND_EVENTS] = ctl_cm_send_events,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests of control connections: HELLO first, then SHOW, CONDITION and the requests of the
- * connection manager. Checks the order, and whether the client may ask, and passes the request to
+ * The requests of control connections: HELLO first, then SHOW, CONDITION, VERB_RULES and those of
+ * the connection manager. Checks the order, and whether the client may ask, and passes the request to
  * the handler of its operation.
  */
 #ifndef DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
@@ -22,5 +22,8 @@ int ctl_condition(struct ctl_call *call);
 
 /* ctl_show.c */
 int ctl_show(struct ctl_call *call);
+
+/* ctl_verb_rules.c */
+int ctl_verb_rules(struct ctl_call *call);
 
 #endif

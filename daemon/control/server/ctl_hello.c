@@ -188,6 +188,7 @@ int ctl_hello(struct ctl_call *call)
 	list_remove(&client->peer.silent_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = client->peer.client_id;
+	reply->features = RNIC_FEATURE_VERB_RULES;
 	if (client->is_admin && !device_set_serves(client->set->devices, client->peer.uid))
 		reply->flags = RNIC_HELLO_REFUSES_PROGRAMS;
 	reply->device = client->set->facts->device;

@@ -70,6 +70,8 @@ static int child_open_pages(struct device_child *process, char *reason)
 	if (result == 0)
 		result = shared_page_open(&process->stats_page, "rnic-statistics",
 					  sizeof(struct rnic_stats_file), SHARED_PAGE_OF_DEVICE);
+	if (result == 0)
+		result = verb_pages_open(&process->verbs);
 	if (result != 0) {
 		snprintf(reason, DEVICE_TEXT_BYTES, "no memory for a device process: %s",
 			 strerror(-result));
@@ -77,6 +79,8 @@ static int child_open_pages(struct device_child *process, char *reason)
 	}
 	((struct rnic_facts_page *)process->facts_page.address)->magic = RNIC_PROCESS_MAGIC;
 	stats_reader_begin(&process->stats, process->stats_page.address, process->common->now_ns);
+	verb_pages_write(&process->verbs, &process->common->rules, process->uid,
+			 process->common->now_ns);
 	return 0;
 }
 
@@ -234,6 +238,7 @@ void device_child_count(struct device_child *process)
 {
 	if (process->stats.stats != NULL)
 		rule_table_count(&process->common->rules, &process->rules, process->stats.stats);
+	verb_pages_count(&process->verbs, &process->common->rules, &process->rules);
 	if (stats_reader_update(&process->stats, &process->common->totals, process->common->now_ns))
 		return;
 	log_from_client(process->uid,
@@ -286,6 +291,7 @@ static struct device_child *child_allocate(struct device_common *common, uid_t u
 	child_log_init(&process->log);
 	process->facts_page.fd = -1;
 	process->stats_page.fd = -1;
+	verb_pages_init(&process->verbs);
 	process->idle_ns = common->now_ns;
 	process->outbox.answer_fd = -1;
 	process->outbox.retry_ns = UINT64_MAX;
@@ -330,6 +336,7 @@ static void child_discard(struct device_child *process)
 	child_log_close(&process->log);
 	shared_page_close(&process->facts_page);
 	shared_page_close(&process->stats_page);
+	verb_pages_close(&process->verbs);
 	free(process);
 }
 
@@ -453,6 +460,7 @@ static void child_bury(struct device_child *process)
 	child_log_close(&process->log);
 	shared_page_close(&process->facts_page);
 	shared_page_close(&process->stats_page);
+	verb_pages_close(&process->verbs);
 	pending_query_clear(&process->rows);
 }
 

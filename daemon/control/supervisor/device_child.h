@@ -23,6 +23,7 @@
 #include "daemon/control/supervisor/rule_table.h"
 #include "daemon/control/supervisor/shared_page.h"
 #include "daemon/control/supervisor/stats_totals.h"
+#include "daemon/control/supervisor/verb_pages.h"
 #include "daemon/shared/base/deferred_close.h"
 #include "daemon/shared/link/device_facts.h"
 #include "lib/nic/base/list.h"
@@ -140,6 +141,7 @@ struct device_child {
 	struct shared_page facts_page;
 	struct shared_page stats_page;
 	struct stats_reader stats;
+	struct verb_pages verbs;
 	struct rule_reader rules;
 	struct device_outbox outbox;
 	struct device_inbox inbox;

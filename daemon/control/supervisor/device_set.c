@@ -414,6 +414,8 @@ void device_set_set_rules(struct device_set *set)
 	list_for_each (node, &set->processes) {
 		struct device_child *process = list_entry(node, struct device_child, node);
 
+		verb_pages_write(&process->verbs, &set->common.rules, process->uid,
+				 set->common.now_ns);
 		device_link_note_rules(process);
 		device_link_flush(process);
 	}

@@ -16,6 +16,11 @@ static bool rule_is_of(const struct rule_entry *entry, const struct rule_owner *
 	return owner->is_of_all || (!entry->owner.is_of_all && entry->owner.uid == owner->uid);
 }
 
+static bool rule_is_for_packets(const struct rule_entry *entry)
+{
+	return entry->verb.action == RNIC_VERB_NONE;
+}
+
 static bool rule_concerns(const struct rule_entry *entry, uid_t uid)
 {
 	return entry->id != 0 && (entry->owner.is_of_all || entry->owner.uid == uid);
@@ -49,6 +54,24 @@ static void rule_store(struct rule_table *table, const struct rule_owner *owner,
 		.seed = rule->seed,
 	};
 	memcpy(table->entries[slot].text, rule->text, RNIC_RULE_TEXT_BYTES);
+	fault_rule_verb(rule, table->last_id, &table->entries[slot].verb);
+}
+
+int rule_table_needs(const char *spec, uint32_t line, struct rule_needs *needs, char *reason,
+		     size_t reason_bytes)
+{
+	struct fault_rule rules[FAULT_RULES_MAX];
+	uint32_t count;
+	int result =
+		fault_rules_parse(spec, line, rules, FAULT_RULES_MAX, &count, reason, reason_bytes);
+
+	*needs = (struct rule_needs){0};
+	for (uint32_t i = 0; result == 0 && i < count; i++) {
+		needs->has_packets |= rules[i].verb == RNIC_VERB_NONE;
+		if (rules[i].pid != 0)
+			needs->pids[needs->pid_count++] = rules[i].pid;
+	}
+	return result;
 }
 
 int rule_table_add(struct rule_table *table, const struct rule_owner *owner, const char *spec,
@@ -105,7 +128,8 @@ uint32_t rule_table_clear(struct rule_table *table, const struct rule_owner *own
 bool rule_table_concerns(const struct rule_table *table, uid_t uid)
 {
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
-		if (rule_concerns(&table->entries[i], uid))
+		if (rule_is_for_packets(&table->entries[i]) &&
+		    rule_concerns(&table->entries[i], uid))
 			return true;
 	return false;
 }
@@ -116,7 +140,7 @@ void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_proc
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
 		const struct rule_entry *entry = &table->entries[i];
 
-		if (!rule_concerns(entry, uid))
+		if (!rule_is_for_packets(entry) || !rule_concerns(entry, uid))
 			continue;
 		rules->rules[i].id = entry->id;
 		rules->rules[i].seed = entry->seed;
@@ -124,24 +148,42 @@ void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_proc
 	}
 }
 
+void rule_table_fill_verb(const struct rule_table *table, uint32_t slot, uid_t uid,
+			  struct rnic_verb_rule *rule)
+{
+	const struct rule_entry *entry = &table->entries[slot];
+
+	if (rule_is_for_packets(entry) || !rule_concerns(entry, uid))
+		*rule = (struct rnic_verb_rule){0};
+	else
+		*rule = entry->verb;
+}
+
+void rule_table_count_hits(struct rule_table *table, struct rule_reader *reader, uint32_t slot,
+			   uint32_t id, uint64_t hits)
+{
+	struct rule_entry *entry = &table->entries[slot];
+
+	if (id == 0 || id != entry->id)
+		return;
+	if (reader->ids[slot] != id)
+		reader->hits[slot] = 0;
+	reader->ids[slot] = id;
+	if (hits <= reader->hits[slot])
+		return;
+	entry->hits += hits - reader->hits[slot];
+	reader->hits[slot] = hits;
+}
+
 void rule_table_count(struct rule_table *table, struct rule_reader *reader,
 		      const struct rnic_stats_page *stats)
 {
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
-		struct rule_entry *entry = &table->entries[i];
 		const uint32_t id = atomic_load_explicit(&stats->rules[i].id, memory_order_acquire);
 		const uint64_t hits =
 			atomic_load_explicit(&stats->rules[i].hits, memory_order_acquire);
 
-		if (id == 0 || id != entry->id ||
-		    atomic_load_explicit(&stats->rules[i].id, memory_order_relaxed) != id)
-			continue;
-		if (reader->ids[i] != id)
-			reader->hits[i] = 0;
-		reader->ids[i] = id;
-		if (hits <= reader->hits[i])
-			continue;
-		entry->hits += hits - reader->hits[i];
-		reader->hits[i] = hits;
+		if (atomic_load_explicit(&stats->rules[i].id, memory_order_relaxed) == id)
+			rule_table_count_hits(table, reader, i, id, hits);
 	}
 }

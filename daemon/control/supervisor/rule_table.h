@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rules of faults that are loaded, by slot, and how often each acted. A rule concerns the
- * packets of all, or those of the device process of the user who loaded the rule. Owned by the
- * device set.
+ * packets of all, or those of the device process of the user who loaded the rule; a rule for calls
+ * or completions concerns programs in the same way. Owned by the device set.
  *
  * The hits are what statistics pages say, which are not trusted: a rule's hits never shrink, and a
  * page reaches the rules that are loaded alone.
@@ -10,6 +10,7 @@
 #ifndef DAEMON_CONTROL_SUPERVISOR_RULE_TABLE_H
 #define DAEMON_CONTROL_SUPERVISOR_RULE_TABLE_H
 
+#include "proto/base/verb_rules.h"
 #include "proto/ctl/process_message.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct rule_entry {
 	struct rule_owner owner;
 	uint64_t seed;
 	uint64_t hits;
+	struct rnic_verb_rule verb; /* for calls or completions; its action is NONE for packets */
 	char text[RNIC_RULE_TEXT_BYTES];
 };
 
@@ -52,6 +54,17 @@ int rule_table_add(struct rule_table *table, const struct rule_owner *owner, con
 		   uint32_t line, uint32_t *first, uint32_t *count, char *reason,
 		   size_t reason_bytes);
 
+/* What a text of rules asks for. */
+struct rule_needs {
+	bool has_packets;	       /* some rule is for packets */
+	uint32_t pids[RNIC_RULES_MAX]; /* of the programs that the rules name */
+	uint32_t pid_count;
+};
+
+/* Looks into a text without loading its rules. -EINVAL with a sentence in `reason`. */
+int rule_table_needs(const char *spec, uint32_t line, struct rule_needs *needs, char *reason,
+		     size_t reason_bytes);
+
 /* The rule with that id; NULL: there is none. */
 const struct rule_entry *rule_table_find(const struct rule_table *table, uint32_t id);
 
@@ -61,11 +74,19 @@ void rule_table_remove(struct rule_table *table, uint32_t id);
 /* Unloads the user's own rules, or all. Returns how many. */
 uint32_t rule_table_clear(struct rule_table *table, const struct rule_owner *owner);
 
-/* Whether some rule concerns the device process of the user. */
+/* Whether some rule for packets concerns the device process of the user. */
 bool rule_table_concerns(const struct rule_table *table, uid_t uid);
 
-/* Fills in the rules that concern the device process of the user. */
+/* Fills in the rules for packets that concern the device process of the user. */
 void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_process_rules *rules);
+
+/* Fills in the rule in `slot`, if it is for calls or completions of the user's programs. */
+void rule_table_fill_verb(const struct rule_table *table, uint32_t slot, uid_t uid,
+			  struct rnic_verb_rule *rule);
+
+/* The rule `id` in `slot` has acted so often, says one that is not trusted. */
+void rule_table_count_hits(struct rule_table *table, struct rule_reader *reader, uint32_t slot,
+			   uint32_t id, uint64_t hits);
 
 /* Adds the hits that the page has more than before. */
 void rule_table_count(struct rule_table *table, struct rule_reader *reader,

@@ -3,6 +3,7 @@
 
 #include "lib/client/native/rnic_wait.h"
 #include "lib/client/native/socket_trust.h"
+#include "lib/client/native/verb_rules.h"
 #include "lib/wait/clock.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
@@ -461,7 +462,7 @@ static int daemon_link_exchange(struct rnic_link *link, const struct rnic_call *
 }
 
 /* A thread that is cancelled in between would leave the lock, and a reply for the next call. */
-int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
+static int link_call_for_certain(struct rnic_link *link, const struct rnic_call *call)
 {
 	int error = rnic_link_lost(link);
 	int cancellation;
@@ -474,6 +475,19 @@ int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
 	error = daemon_link_exchange(link, call);
 	pthread_mutex_unlock(&link->lock);
 	pthread_setcancelstate(cancellation, NULL);
+	return error;
+}
+
+int rnic_link_call(struct rnic_link *link, const struct rnic_call *call)
+{
+	uint32_t rule = 0;
+	int error = 0;
+
+	if (verb_rules_have(link->rules, RNIC_VERB_KIND_CALLS))
+		error = verb_rules_refuse_operation(link->rules, call->operation, &rule);
+	if (error == 0)
+		return link_call_for_certain(link, call);
+	snprintf(refusal_reason, sizeof(refusal_reason), "rule %u of rnicctl fault list", rule);
 	return error;
 }
 
@@ -508,11 +522,18 @@ int rnic_link_call_object(struct rnic_link *link, enum rnic_ctl_operation operat
 int rnic_link_drop_object(struct rnic_link *link, enum rnic_ctl_operation operation,
 			  struct rnic_handle handle)
 {
+	const struct rnic_ctl_object object = {.handle = handle};
+	const struct rnic_call call = {
+		.operation = operation,
+		.request = &object,
+		.request_bytes = sizeof(object),
+		.request_fd = -1,
+	};
 	char reason[sizeof(refusal_reason)];
 	int error;
 
 	memcpy(reason, refusal_reason, sizeof(reason));
-	error = rnic_link_call_object(link, operation, handle);
+	error = link_call_for_certain(link, &call);
 	memcpy(refusal_reason, reason, sizeof(reason));
 	return error;
 }

@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct verb_rules;
+
 /*
  * A daemon answers within milliseconds. A program that opens a device gives up one that is stopped
  * or hangs after so long. With the device open there is no such limit, as there is none for calls
@@ -28,7 +30,8 @@
 struct rnic_link {
 	atomic_int lost; /* 0 while alive */
 	atomic_int fd;
-	struct rnic_link *twin; /* NULL: none */
+	struct rnic_link *twin;	  /* NULL: none */
+	struct verb_rules *rules; /* of faults, which may refuse calls; NULL: there are none */
 	/*
 	 * Held while a connection comes to be and its descriptor goes to `fd`, and while the
 	 * descriptor is closed: a fork() that takes it leaves the child no descriptor that

@@ -56,6 +56,8 @@ static void forget_locks(struct rnic_context *context)
 	pthread_mutex_init(&context->objects_lock, NULL);
 	pthread_cond_init(&context->acknowledged, NULL);
 	rnic_spinlock_init(&context->doorbell_lock);
+	if (context->rules != NULL)
+		rnic_spinlock_init(&context->rules->lock);
 	for (size_t slot = 0; slot < RNIC_SESSION_CQS_MAX; slot++)
 		if (context->cqs[slot] != NULL)
 			rnic_spinlock_init(&context->cqs[slot]->lock);
@@ -126,9 +128,8 @@ static void contexts_remove(const struct rnic_context *context)
 
 /* Introduces the process. `call` says where the descriptor of the reply goes, if there is one. */
 static int hello(struct rnic_link *control, uint32_t flags, struct rnic_call call,
-		 struct rnic_device_attributes *attributes, uint32_t *client_id)
+		 struct rnic_device_attributes *attributes, struct rnic_ctl_hello_reply *reply)
 {
-	struct rnic_ctl_hello_reply reply;
 	struct rnic_ctl_hello request = {
 		.version_min = RNIC_CTL_VERSION_MIN,
 		.version_max = RNIC_CTL_VERSION_MAX,
@@ -140,14 +141,13 @@ static int hello(struct rnic_link *control, uint32_t flags, struct rnic_call cal
 	call.request = &request;
 	call.request_bytes = sizeof(request);
 	call.request_fd = -1;
-	call.reply = &reply;
-	call.reply_bytes = sizeof(reply);
+	call.reply = reply;
+	call.reply_bytes = sizeof(*reply);
 	snprintf(request.program, sizeof(request.program), "%s", program_invocation_short_name);
 	error = rnic_link_call(control, &call);
 	if (error != 0)
 		return error;
-	*client_id = reply.client_id;
-	*attributes = reply.device;
+	*attributes = reply->device;
 	attributes->name[sizeof(attributes->name) - 1] = 0;
 	attributes->netdev[sizeof(attributes->netdev) - 1] = 0;
 	attributes->firmware[sizeof(attributes->firmware) - 1] = 0;
@@ -158,14 +158,14 @@ int rnic_query_device_at(const char *socket_path, struct rnic_device_attributes 
 {
 	RNIC_REFUSE_NULL(attributes);
 	const struct rnic_call no_descriptor = {0};
+	struct rnic_ctl_hello_reply reply;
 	struct rnic_link link;
-	uint32_t client_id;
 	int error;
 
 	rnic_link_init(&link);
 	error = rnic_link_open(&link, socket_path);
 	if (error == 0)
-		error = hello(&link, RNIC_HELLO_ADMIN, no_descriptor, attributes, &client_id);
+		error = hello(&link, RNIC_HELLO_ADMIN, no_descriptor, attributes, &reply);
 	rnic_link_close(&link);
 	rnic_link_fini(&link);
 	return error;
@@ -252,11 +252,10 @@ void rnic_context_watch_memory(struct rnic_context *context)
 }
 
 /* The answer to HELLO brings the device connection. */
-static int introduce_shared(struct rnic_context *context)
+static int introduce_shared(struct rnic_context *context, struct rnic_ctl_hello_reply *reply)
 {
 	const struct rnic_call call = {.reply_link = &context->device, .reply_fd_count = 1};
-	uint32_t client_id;
-	int error = hello(&context->control, 0, call, &context->attributes, &client_id);
+	int error = hello(&context->control, 0, call, &context->attributes, reply);
 
 	if (error == 0)
 		rnic_link_adopt(&context->device, &context->control);
@@ -288,18 +287,17 @@ static int create_own_device(struct rnic_context *context, uint32_t client_id)
 }
 
 /* The answer to HELLO brings the process link of the device inside this program. */
-static int introduce_direct(struct rnic_context *context)
+static int introduce_direct(struct rnic_context *context, struct rnic_ctl_hello_reply *reply)
 {
 	const struct rnic_call call = {.reply_link = &context->device, .reply_fd_count = 1};
-	uint32_t client_id = 0;
 	int error = rnic_direct_find(&context->direct_calls);
 	const bool is_found = error == 0;
 
 	if (error == 0)
 		error = hello(&context->control, RNIC_HELLO_DIRECT, call, &context->attributes,
-			      &client_id);
+			      reply);
 	if (error == 0)
-		error = create_own_device(context, client_id);
+		error = create_own_device(context, reply->client_id);
 	if (error == 0)
 		error = context->direct_calls->open(context->direct, &context->device.fd);
 	if (error != 0) {
@@ -312,12 +310,39 @@ static int introduce_direct(struct rnic_context *context)
 	return 0;
 }
 
+/*
+ * Learns the rules for calls and completions. A program that cannot, for want of descriptors or
+ * memory, goes on without them.
+ */
+static void context_learn_rules(struct rnic_context *context)
+{
+	struct rnic_ctl_verb_rules_reply reply;
+	struct rnic_call call = RNIC_CALL_TO_ASK(RNIC_CTL_VERB_RULES, reply);
+	int fds[2];
+
+	call.reply_fds = fds;
+	call.reply_fd_count = 2;
+	if (rnic_link_call(&context->control, &call) != 0)
+		return;
+	context->rules = verb_rules_create(fds, reply.pid, reply.program);
+	close(fds[0]);
+	close(fds[1]);
+	context->control.rules = context->rules;
+	context->device.rules = context->rules;
+}
+
 /* Makes the process a client. */
 static int introduce(struct rnic_context *context, int fds[4])
 {
-	int error = rnic_direct_is_wanted() ? introduce_direct(context) : introduce_shared(context);
+	struct rnic_ctl_hello_reply reply;
+	int error = rnic_direct_is_wanted() ? introduce_direct(context, &reply)
+					    : introduce_shared(context, &reply);
 
-	return error == 0 ? open_device(context, fds) : error;
+	if (error == 0)
+		error = open_device(context, fds);
+	if (error == 0 && (reply.features & RNIC_FEATURE_VERB_RULES) != 0)
+		context_learn_rules(context);
+	return error;
 }
 
 /*
@@ -364,6 +389,7 @@ static void context_free(struct rnic_context *context)
 	pthread_mutex_destroy(&context->objects_lock);
 	pthread_cond_destroy(&context->acknowledged);
 	rnic_queue_memory_free(&context->queue_memory);
+	verb_rules_destroy(context->rules);
 	tables_free(context);
 	free(context->cm_ids);
 	free(context);

@@ -13,6 +13,7 @@
 #include "lib/client/native/queues/queue_memory.h"
 #include "lib/client/native/queues/region_map.h"
 #include "lib/client/native/spinlock.h"
+#include "lib/client/native/verb_rules.h"
 #include "proto/shm/cqe.h"
 #include "proto/shm/region.h"
 #include "proto/shm/wqe.h"
@@ -51,6 +52,9 @@ struct rnic_context {
 	 */
 	struct rnic_qp **qps;
 	struct rnic_srq **srqs; /* likewise, for those of XRC */
+
+	/* Of faults, for calls and completions; NULL: the daemon has none to tell. */
+	struct verb_rules *rules;
 
 	/* The device inside the program; NULL: a device process has it. */
 	const struct rnic_direct_device *direct_calls;

@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* In line in all callers, few as they are. */
+#define ALWAYS static inline __attribute__((always_inline))
+
 static uint32_t published(const struct rnic_work_queue *queue)
 {
 	return atomic_load_explicit(queue->shared_producer, memory_order_relaxed);
@@ -49,9 +52,20 @@ post_refuse(const struct rnic_qp *qp, const struct rnic_work_queue *queue,
 	return error;
 }
 
-static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states)
+/* 0, a rule's errno, or that of a context that is lost. */
+ALWAYS int post_check(const struct rnic_context *context, enum rnic_verb_call call)
 {
-	int error = rnic_context_lost(qp->context);
+	const int error = rnic_context_lost(context);
+
+	if (error == 0 && verb_rules_have(context->rules, RNIC_VERB_KIND_POSTS))
+		return verb_rules_refuse(context->rules, call);
+	return error;
+}
+
+static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, uint32_t states,
+		      enum rnic_verb_call call)
+{
+	int error = post_check(qp->context, call);
 
 	if (error != 0)
 		return error;
@@ -74,8 +88,9 @@ static int post_begin(const struct rnic_qp *qp, struct rnic_work_queue *queue, u
 
 int rnic_send_begin(struct rnic_qp *qp)
 {
-	return qp->type != RNIC_QP_TYPE_XRC_TARGET ? post_begin(qp, &qp->send, STATES_THAT_SEND)
-						   : -EINVAL;
+	return qp->type != RNIC_QP_TYPE_XRC_TARGET
+		       ? post_begin(qp, &qp->send, STATES_THAT_SEND, RNIC_VERB_POST_SEND)
+		       : -EINVAL;
 }
 
 int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq)
@@ -85,9 +100,9 @@ int rnic_recv_begin(struct rnic_qp *qp, struct rnic_srq *srq)
 	if (srq == NULL)
 		return qp->srq == NULL && qp->type != RNIC_QP_TYPE_XRC_INITIATOR &&
 				       qp->type != RNIC_QP_TYPE_XRC_TARGET
-			       ? post_begin(qp, &qp->recv, STATES_THAT_RECEIVE)
+			       ? post_begin(qp, &qp->recv, STATES_THAT_RECEIVE, RNIC_VERB_POST_RECV)
 			       : -EINVAL;
-	error = rnic_context_lost(srq->context);
+	error = post_check(srq->context, RNIC_VERB_POST_SRQ_RECV);
 	if (error == 0)
 		rnic_spinlock_lock(&srq->recv.lock);
 	return error;
@@ -102,9 +117,6 @@ static bool post_is_length_right(const struct rnic_wr_operation *operation, uint
 	return operation->payload != RNIC_WR_PAYLOAD_OUT ||
 	       rnic_wr_is_length_right(operation, bytes);
 }
-
-/* In line in both callers of append(). */
-#define ALWAYS static inline __attribute__((always_inline))
 
 ALWAYS int check_send(const struct rnic_qp *qp, const struct rnic_wr_operation *operation,
 		      bool is_inline, const struct rnic_sge *sges, uint32_t sge_count,

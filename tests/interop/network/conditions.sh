@@ -240,6 +240,70 @@ user_rules() {
 	ctl 0 fault clear
 }
 
+# verb_program_start [UID]: sets verb_pid of the program on side 0.
+verb_program_start() {
+	local input
+	mkfifo "$WORK/verb.in"
+	exec {input}<>"$WORK/verb.in"
+	verb_input=$input
+	(
+		side_user[0]=${1:-}
+		exec_program 0 "$BUILD/tests/verb_program" "${side_gid[0]}"
+	) <"$WORK/verb.in" >"$WORK/verb.out" 2>&1 &
+	verb_pid=$!
+	own $!
+	wait_for 20 grep -q ready "$WORK/verb.out"
+}
+
+verb_program_end() {
+	exec {verb_input}>&-
+	end_process "$verb_pid"
+	rm "$WORK/verb.in"
+}
+
+# says PATTERN LINE...: the program answers the lines, and the last answer matches.
+says() {
+	local pattern=$1 before line
+	shift
+	before=$(wc -l <"$WORK/verb.out")
+	for line in "$@"; do
+		echo "$line" >&"$verb_input"
+	done
+	wait_for 20 has_lines $((before + $#)) && tail -n 1 "$WORK/verb.out" | grep -Eqx "$pattern"
+}
+
+has_lines() {
+	[ "$(wc -l <"$WORK/verb.out")" -ge "$1" ]
+}
+
+# Rules for calls reach a program that runs, on both paths; a program cannot tell them from a kernel.
+call_rules() {
+	local call
+	verb_program_start
+	check "no rule" says "reg_mr ok" reg_mr
+	check "a registration that fails at the third call" ctl 0 fault add fail=ENOMEM@reg_mr/nth=3
+	check "not the second" says "reg_mr ok" reg_mr reg_mr
+	check "but the third" says "reg_mr Cannot allocate memory" reg_mr
+	check "and not the fourth" says "reg_mr ok" reg_mr
+	ctl 0 fault clear
+	for call in alloc_pd create_cq create_qp modify_qp create_srq post_recv post_send; do
+		ctl 0 fault add "fail=EIO@$call/count=1" >"$WORK/rule"
+		check "$call fails" says "$call Input/output error" $call
+		check "once" says "$call ok" $call
+		check "the hit is listed" hits "$(sed 's/rule //' "$WORK/rule")" "hits == 1"
+	done
+	ctl 0 fault clear
+	ctl 0 fault add "fail=12@create/pattern=ok fail,fail=EAGAIN@alloc_pd/program=other" >/dev/null
+	check "a pattern" says "create_qp Cannot allocate memory" create_cq create_qp
+	check "the rule of another program" says "alloc_pd ok" alloc_pd
+	ctl 0 fault clear
+	ctl 0 fault add "fail=EBUSY@alloc_pd/pid=$verb_pid" >/dev/null
+	check "the rule of this one" says "alloc_pd Device or resource busy" alloc_pd
+	ctl 0 fault clear
+	check "no rule any more" says "alloc_pd ok" alloc_pd
+	verb_program_end
+}
+
 bad_input
 events
 link_down
@@ -250,4 +314,5 @@ else
 	faults
 	[ "$(id -u)" -ne 0 ] || rights
 fi
+call_rules
 topology_finish

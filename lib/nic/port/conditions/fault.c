@@ -4,6 +4,8 @@
 #include "lib/nic/base/due_queue.h"
 #include "lib/nic/base/list.h"
 #include "proto/base/bits.h"
+#include "proto/wire/headers.h"
+#include "proto/wire/syndrome.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -188,7 +190,7 @@ static struct fault_verdict transmit_verdict(struct fault *fault, const struct d
 static bool is_untouched(const struct fault_verdict *verdict)
 {
 	return !verdict->drop && !verdict->duplicate && !verdict->corrupt && !verdict->mark &&
-	       verdict->behind == 0 && verdict->delay_ns == 0;
+	       !verdict->rnr && verdict->behind == 0 && verdict->delay_ns == 0;
 }
 
 /* Fills the empty outbox with due datagrams; false when none is due. */
@@ -240,6 +242,17 @@ static void mark_congestion(struct datagram *datagram)
 		datagram->addresses.traffic_class |= 3;
 }
 
+/* A requester waits for 640 us then, and sends again. */
+#define RNR_TIMER_CODE 12
+
+/* Only acknowledgements get this verdict. */
+static void deny_readiness(struct datagram *datagram)
+{
+	if (datagram->length >= RNIC_BTH_BYTES + RNIC_AETH_BYTES)
+		datagram->bytes[RNIC_BTH_BYTES] =
+			rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, RNR_TIMER_CODE);
+}
+
 /*
  * Transmits a datagram with a verdict of its own. All but a dropped one go through the pool, which
  * keeps the order.
@@ -256,6 +269,8 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 	}
 	if (verdict->mark)
 		mark_congestion(&damaged);
+	if (verdict->rnr)
+		deny_readiness(&damaged);
 	if (apply(fault, &fault->transmit, &damaged, verdict, now_ns))
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }

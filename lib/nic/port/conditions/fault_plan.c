@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#define ALWAYS_PPM 1000000
 #define PSN_OFFSET 9 /* in the BTH, 24 bits */
 #define PSN_MASK   0xffffffu
 
@@ -24,6 +23,9 @@ static bool rule_is_there(const struct fault_rule *rule, const struct datagram *
 		rule->is_receive ? &datagram->addresses.source : &datagram->addresses.dest;
 
 	if ((rule->where & FAULT_WHERE_PEER) != 0 && !rnic_gid_equal(&rule->peer, peer))
+		return false;
+	if ((rule->where & FAULT_WHERE_LONGER) != 0 &&
+	    datagram->length + (rule->is_receive ? 0 : RNIC_ICRC_BYTES) <= rule->longer_bytes)
 		return false;
 	if ((rule->where & (FAULT_WHERE_QPN | FAULT_WHERE_PSN)) == 0)
 		return true;
@@ -41,37 +43,15 @@ static bool rule_applies(const struct fault_rule *rule, const struct datagram *d
 	return has_opcode(rule->opcodes, datagram->bytes[0]) && rule_is_there(rule, datagram);
 }
 
-static bool rule_has_time(const struct fault_rule *rule, uint64_t now_ns)
-{
-	const uint64_t age_ns = now_ns - rule->loaded_ns;
-
-	return age_ns >= rule->from_ns &&
-	       (rule->for_ns == 0 || age_ns - rule->from_ns < rule->for_ns);
-}
-
-/* Counts a packet that the rule applies to. Returns whether the rule selects the packet. */
-static bool rule_selects(struct fault_rule *rule)
-{
-	const uint64_t step = rule->seen++;
-
-	if (rule->first != 0 && rule->seen > rule->first)
-		return false;
-	if (rule->nth != 0 && rule->seen != rule->nth)
-		return false;
-	if (rule->pattern_steps != 0 &&
-	    (step >= rule->pattern_steps || (rule->pattern >> step & 1) == 0))
-		return false;
-	return rule->seen % rule->every == 0;
-}
-
 static bool rule_hits(struct fault_rule *rule, const struct datagram *datagram, uint64_t now_ns)
 {
-	if (!rule_applies(rule, datagram) || !rule_has_time(rule, now_ns) || !rule_selects(rule))
+	const struct rnic_rule_often *often = &rule->often;
+
+	if (!rule_applies(rule, datagram) || !rnic_rule_has_time(often, now_ns - rule->loaded_ns) ||
+	    !rnic_rule_selects(often, &rule->seen) || !rnic_rule_has_hits_left(often, rule->hits))
 		return false;
-	if (rule->count != 0 && rule->hits == rule->count)
-		return false;
-	if (rule->chance_ppm < ALWAYS_PPM &&
-	    prng_below(&rule->prng, ALWAYS_PPM) >= rule->chance_ppm)
+	if (often->chance_ppm < RNIC_RULE_ALWAYS_PPM &&
+	    prng_below(&rule->prng, RNIC_RULE_ALWAYS_PPM) >= often->chance_ppm)
 		return false;
 	rule->hits++;
 	return true;
@@ -134,6 +114,9 @@ struct fault_verdict fault_plan_judge(struct fault_plan *plan, const struct faul
 			break;
 		case FAULT_MARK:
 			verdict.mark = true;
+			break;
+		case FAULT_RNR:
+			verdict.rnr = true;
 			break;
 		case FAULT_DELAY:
 			verdict.delay_ns += rule->delay_ns - rule->jitter_ns;

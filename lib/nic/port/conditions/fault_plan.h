@@ -32,6 +32,7 @@ struct fault_verdict {
 	bool duplicate;
 	bool corrupt;
 	bool mark;
+	bool rnr;
 	uint32_t behind; /* 0: not held back */
 	uint64_t delay_ns;
 };

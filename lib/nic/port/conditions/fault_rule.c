@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/port/conditions/fault_rule.h"
 
+#include "lib/nic/port/conditions/fault_reader.h"
+#include "lib/nic/port/conditions/verb_names.h"
 #include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/opcode.h"
@@ -11,156 +13,52 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALWAYS_PPM     1000000
 #define DEFAULT_BEHIND 3
-#define TEXT_SHOWN_MAX 40
 #define PSN_MAX	       0xffffff
 
-/* The rest of one item, and the place for an error message. */
-struct reader {
-	const char *begin; /* of the line */
-	uint32_t line;
-	const char *at;
-	const char *end;
-	char *message;
-	size_t message_bytes;
-};
+static const char acknowledgement[] = "rc-acknowledge";
 
 static const char *const action_names[FAULT_ACTION_COUNT] = {
 	[FAULT_DROP] = "drop",	     [FAULT_DUPLICATE] = "duplicate", [FAULT_REORDER] = "reorder",
 	[FAULT_CORRUPT] = "corrupt", [FAULT_DELAY] = "delay",	      [FAULT_MARK] = "mark",
+	[FAULT_RNR] = "rnr",
 };
 
-static int fault_rule_refuse(const struct reader *reader, const char *wanted)
+/* Chooses the opcodes whose names begin with the words. Returns whether there are any. */
+static bool rule_choose_opcodes(struct fault_rule *rule, const char *text, size_t length)
 {
-	const int rest = (int)(reader->end - reader->at);
-	const unsigned column = (unsigned)(reader->at - reader->begin) + 1;
-
-	if (rest == 0)
-		snprintf(reader->message, reader->message_bytes,
-			 "line %u, column %u, at the end: expected %s", reader->line, column,
-			 wanted);
-	else
-		snprintf(reader->message, reader->message_bytes,
-			 "line %u, column %u, at '%.*s': expected %s", reader->line, column,
-			 rest < TEXT_SHOWN_MAX ? rest : TEXT_SHOWN_MAX, reader->at, wanted);
-	return -EINVAL;
-}
-
-static bool skip(struct reader *reader, const char *text)
-{
-	size_t length = strlen(text);
-
-	if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, text, length) != 0)
-		return false;
-	reader->at += length;
-	return true;
-}
-
-/* A decimal number of at most 18 digits, which cannot overflow. */
-static bool fault_rule_read_number(struct reader *reader, uint64_t *value)
-{
-	const char *at = reader->at;
-	uint64_t number = 0;
-
-	while (at < reader->end && isdigit((unsigned char)*at) && at - reader->at < 18)
-		number = number * 10 + (uint64_t)(*at++ - '0');
-	if (at == reader->at)
-		return false;
-	reader->at = at;
-	*value = number;
-	return true;
-}
-
-static int read_chance(struct reader *reader, struct fault_rule *rule)
-{
-	static const char wanted[] = "a percentage from 0% to 100%";
-	struct reader start = *reader;
-	uint64_t whole, unit = ALWAYS_PPM / 100;
-	uint64_t ppm;
-
-	if (!fault_rule_read_number(reader, &whole) || whole > 100)
-		return fault_rule_refuse(&start, wanted);
-	ppm = whole * unit;
-	if (skip(reader, ".")) {
-		while (reader->at < reader->end && isdigit((unsigned char)*reader->at) &&
-		       unit > 1) {
-			unit /= 10;
-			ppm += unit * (uint64_t)(*reader->at++ - '0');
-		}
-	}
-	if (!skip(reader, "%") || ppm > ALWAYS_PPM)
-		return fault_rule_refuse(&start, wanted);
-	rule->chance_ppm = (uint32_t)ppm;
-	return 0;
-}
-
-static int read_time(struct reader *reader, uint64_t *time_ns)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-	static const uint64_t most_ns = UINT64_C(60) * 1000000000;
-	struct reader start = *reader;
-	uint64_t number;
-
-	if (!fault_rule_read_number(reader, &number))
-		return fault_rule_refuse(&start, "a time such as 10ms");
-	for (size_t i = 0; i < RNIC_COUNT_OF(units); i++) {
-		if (!skip(reader, units[i].name))
-			continue;
-		if (number > most_ns / units[i].ns)
-			return fault_rule_refuse(&start, "a time of at most 60s");
-		*time_ns = number * units[i].ns;
-		return 0;
-	}
-	return fault_rule_refuse(&start, "a time such as 10ms");
-}
-
-/* Whether `name` begins with the words of `wanted`, in the spelling of rules. */
-static bool name_matches(const char *name, const char *wanted, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		char letter = name[i] == ' ' ? '-' : (char)tolower((unsigned char)name[i]);
-
-		if (name[i] == '\0' || letter != wanted[i])
-			return false;
-	}
-	return name[length] == '\0' || name[length] == ' ';
-}
-
-static int fault_rule_read_opcode(struct reader *reader, struct fault_rule *rule)
-{
-	struct reader start = *reader;
-	size_t length = 0;
 	bool found = false;
 
-	while (reader->at + length < reader->end && reader->at[length] != '/')
-		length++;
 	memset(rule->opcodes, 0, sizeof(rule->opcodes));
-	for (unsigned int opcode = 0; opcode < 256; opcode++) {
+	for (unsigned int opcode = 0; length != 0 && opcode < 256; opcode++) {
 		const struct rnic_opcode *row = rnic_opcode_row((uint8_t)opcode);
 
 		if (row->operation == RNIC_OPERATION_NONE ||
-		    !name_matches(row->name, reader->at, length))
+		    !fault_reader_names(row->name, text, length))
 			continue;
 		rule->opcodes[opcode / 64] |= UINT64_C(1) << opcode % 64;
 		found = true;
 	}
-	if (length == 0 || !found)
-		return fault_rule_refuse(&start, "an opcode such as rc-send or rc-acknowledge");
+	return found;
+}
+
+static int fault_rule_read_opcode(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const size_t length = fault_reader_word(reader);
+
+	if (!rule_choose_opcodes(rule, reader->at, length))
+		return fault_reader_refuse(reader, "an opcode such as rc-send or rc-acknowledge");
 	reader->at += length;
 	return 0;
 }
 
 /* A number in decimal, or in hexadecimal behind 0x. */
-static bool read_either_number(struct reader *reader, uint64_t *value)
+static bool read_either_number(struct fault_reader *reader, uint64_t *value)
 {
 	const char *begin;
 
-	if (!skip(reader, "0x"))
-		return fault_rule_read_number(reader, value);
+	if (!fault_reader_skip(reader, "0x"))
+		return fault_reader_number(reader, value);
 	begin = reader->at;
 	for (*value = 0; reader->at < reader->end && isxdigit((unsigned char)*reader->at) &&
 			 reader->at - begin < 15;
@@ -172,42 +70,41 @@ static bool read_either_number(struct reader *reader, uint64_t *value)
 	return reader->at != begin;
 }
 
-static int read_qpn(struct reader *reader, struct fault_rule *rule)
+static int read_qpn(struct fault_reader *reader, struct fault_rule *rule)
 {
-	const struct reader start = *reader;
+	const struct fault_reader start = *reader;
 	uint64_t qpn;
 
 	if (!read_either_number(reader, &qpn) || qpn > PSN_MAX)
-		return fault_rule_refuse(&start, "a queue pair number such as 0x812345");
+		return fault_reader_refuse(&start, "a queue pair number such as 0x812345");
 	rule->qpn = (uint32_t)qpn;
 	rule->where |= FAULT_WHERE_QPN;
 	return 0;
 }
 
-static int read_psn(struct reader *reader, struct fault_rule *rule)
+static int read_psn(struct fault_reader *reader, struct fault_rule *rule)
 {
-	const struct reader start = *reader;
+	const struct fault_reader start = *reader;
 	uint64_t first, last;
 
 	if (!read_either_number(reader, &first) || first > PSN_MAX)
-		return fault_rule_refuse(&start, "a packet sequence number, or two as 100-199");
+		return fault_reader_refuse(&start, "a packet sequence number, or two as 100-199");
 	last = first;
-	if (skip(reader, "-") && (!read_either_number(reader, &last) || last > PSN_MAX))
-		return fault_rule_refuse(&start, "a packet sequence number, or two as 100-199");
+	if (fault_reader_skip(reader, "-") &&
+	    (!read_either_number(reader, &last) || last > PSN_MAX))
+		return fault_reader_refuse(&start, "a packet sequence number, or two as 100-199");
 	rule->first_psn = (uint32_t)first;
 	rule->last_psn = (uint32_t)last;
 	rule->where |= FAULT_WHERE_PSN;
 	return 0;
 }
 
-static int read_peer(struct reader *reader, struct fault_rule *rule)
+static int read_peer(struct fault_reader *reader, struct fault_rule *rule)
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	uint8_t address[16];
-	size_t length = 0;
+	const size_t length = fault_reader_word(reader);
 
-	while (reader->at + length < reader->end && reader->at[length] != '/')
-		length++;
 	if (length < sizeof(text))
 		memcpy(text, reader->at, length);
 	if (inet_pton(AF_INET, text, address) == 1)
@@ -215,65 +112,124 @@ static int read_peer(struct reader *reader, struct fault_rule *rule)
 	else if (inet_pton(AF_INET6, text, address) == 1)
 		rule->peer = rnic_gid_from_ipv6(address);
 	else
-		return fault_rule_refuse(reader, "an IP address");
+		return fault_reader_refuse(reader, "an IP address");
 	reader->at += length;
 	rule->where |= FAULT_WHERE_PEER;
 	return 0;
 }
 
-static int read_pattern(struct reader *reader, struct fault_rule *rule)
+static int read_pattern(struct fault_reader *reader, struct fault_rule *rule)
 {
 	do {
-		const bool fails = skip(reader, "fail");
+		const bool fails = fault_reader_skip(reader, "fail");
 
-		if (!fails && !skip(reader, "ok"))
-			return fault_rule_refuse(reader, "ok or fail");
-		if (rule->pattern_steps == FAULT_PATTERN_MAX)
-			return fault_rule_refuse(reader, "no more than 64 steps");
-		rule->pattern |= (uint64_t)fails << rule->pattern_steps++;
-	} while (skip(reader, " "));
+		if (!fails && !fault_reader_skip(reader, "ok"))
+			return fault_reader_refuse(reader, "ok or fail");
+		if (rule->often.pattern_steps == FAULT_PATTERN_MAX)
+			return fault_reader_refuse(reader, "no more than 64 steps");
+		rule->often.pattern |= (uint64_t)fails << rule->often.pattern_steps++;
+	} while (fault_reader_skip(reader, " "));
 	return 0;
 }
 
-static int read_seed(struct reader *reader, struct fault_rule *rule)
+static int read_seed(struct fault_reader *reader, struct fault_rule *rule)
 {
 	rule->has_seed = true;
-	return fault_rule_read_number(reader, &rule->seed) ? 0
-							   : fault_rule_refuse(reader, "a number");
+	return fault_reader_number(reader, &rule->seed) ? 0
+							: fault_reader_refuse(reader, "a number");
 }
 
-static int read_behind(struct reader *reader, struct fault_rule *rule)
+static int read_behind(struct fault_reader *reader, struct fault_rule *rule)
 {
-	const struct reader start = *reader;
+	const struct fault_reader start = *reader;
 	uint64_t behind;
 
-	if (!fault_rule_read_number(reader, &behind) || behind == 0 || behind > UINT16_MAX)
-		return fault_rule_refuse(&start, "a number from 1 on");
+	if (!fault_reader_number(reader, &behind) || behind == 0 || behind > UINT16_MAX)
+		return fault_reader_refuse(&start, "a number from 1 on");
 	rule->behind = (uint32_t)behind;
 	return 0;
 }
 
-static int read_from(struct reader *reader, struct fault_rule *rule)
+static int read_from(struct fault_reader *reader, struct fault_rule *rule)
 {
-	return read_time(reader, &rule->from_ns);
+	return fault_reader_time(reader, &rule->often.from_ns);
 }
 
-static int read_for(struct reader *reader, struct fault_rule *rule)
+static int read_for(struct fault_reader *reader, struct fault_rule *rule)
 {
-	const struct reader start = *reader;
-	const int error = read_time(reader, &rule->for_ns);
+	const struct fault_reader start = *reader;
+	const int error = fault_reader_time(reader, &rule->often.for_ns);
 
-	return error != 0 || rule->for_ns != 0 ? error
-					       : fault_rule_refuse(&start, "a time such as 10ms");
+	return error != 0 || rule->often.for_ns != 0
+		       ? error
+		       : fault_reader_refuse(&start, "a time such as 10ms");
 }
+
+static int read_longer(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const struct fault_reader start = *reader;
+	uint64_t bytes;
+
+	if (!fault_reader_number(reader, &bytes) || bytes > UINT16_MAX)
+		return fault_reader_refuse(&start, "a number of bytes");
+	rule->longer_bytes = (uint32_t)bytes;
+	rule->where |= FAULT_WHERE_LONGER;
+	return 0;
+}
+
+static int read_option_chance(struct fault_reader *reader, struct fault_rule *rule)
+{
+	return fault_reader_chance(reader, &rule->often.chance_ppm);
+}
+
+static int read_pid(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const struct fault_reader start = *reader;
+	uint64_t pid;
+
+	if (!fault_reader_number(reader, &pid) || pid == 0 || pid > INT32_MAX)
+		return fault_reader_refuse(&start, "the number of a process");
+	rule->pid = (uint32_t)pid;
+	return 0;
+}
+
+static int read_program(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const size_t length = fault_reader_word(reader);
+
+	if (length == 0 || length >= sizeof(rule->program))
+		return fault_reader_refuse(reader, "the name of a program, at most 15 characters");
+	memcpy(rule->program, reader->at, length);
+	reader->at += length;
+	return 0;
+}
+
+/* Of what an option says something. */
+enum option_of {
+	OF_PACKETS = 1 << 0,
+	OF_CALLS = 1 << 1,
+	OF_COMPLETIONS = 1 << 2,
+	OF_VERBS = OF_CALLS | OF_COMPLETIONS,
+	OF_ALL = OF_PACKETS | OF_VERBS,
+};
 
 /* The options whose values have a reader of their own. */
 static const struct {
 	const char *name;
-	int (*read)(struct reader *reader, struct fault_rule *rule);
+	uint32_t of; /* enum option_of */
+	int (*read)(struct fault_reader *reader, struct fault_rule *rule);
 } options[] = {
-	{"qpn=", read_qpn}, {"peer=", read_peer},	{"psn=", read_psn},   {"from=", read_from},
-	{"for=", read_for}, {"pattern=", read_pattern}, {"seed=", read_seed},
+	{"qpn=", OF_PACKETS | OF_COMPLETIONS, read_qpn},
+	{"peer=", OF_PACKETS, read_peer},
+	{"psn=", OF_PACKETS, read_psn},
+	{"longer=", OF_PACKETS, read_longer},
+	{"program=", OF_VERBS, read_program},
+	{"pid=", OF_VERBS, read_pid},
+	{"from=", OF_ALL, read_from},
+	{"for=", OF_ALL, read_for},
+	{"pattern=", OF_ALL, read_pattern},
+	{"chance=", OF_ALL, read_option_chance},
+	{"seed=", OF_ALL, read_seed},
 };
 
 /* The options that are numbers from 1 on. */
@@ -281,88 +237,220 @@ static const struct {
 	const char *name;
 	size_t offset;
 } counts[] = {
-	{"first=", offsetof(struct fault_rule, first)},
-	{"every=", offsetof(struct fault_rule, every)},
-	{"nth=", offsetof(struct fault_rule, nth)},
-	{"count=", offsetof(struct fault_rule, count)},
+	{"first=", offsetof(struct rnic_rule_often, first)},
+	{"every=", offsetof(struct rnic_rule_often, every)},
+	{"nth=", offsetof(struct rnic_rule_often, nth)},
+	{"count=", offsetof(struct rnic_rule_often, count)},
 };
 
-static int read_option(struct reader *reader, struct fault_rule *rule)
+static uint32_t rule_option_of(const struct fault_rule *rule)
 {
-	static const char wanted[] =
-		"qpn, peer, psn, from, for, first, every, nth, pattern, count, "
-		"seed, or for reorder behind, and =";
-
-	for (size_t i = 0; i < RNIC_COUNT_OF(options); i++)
-		if (skip(reader, options[i].name))
-			return options[i].read(reader, rule);
-	for (size_t i = 0; i < RNIC_COUNT_OF(counts); i++) {
-		uint64_t *number = (void *)((uint8_t *)rule + counts[i].offset);
-		struct reader start = *reader;
-
-		if (!skip(reader, counts[i].name))
-			continue;
-		start.at = reader->at;
-		if (fault_rule_read_number(reader, number) && *number != 0)
-			return 0;
-		return fault_rule_refuse(&start, "a number from 1 on");
-	}
-	if (rule->action == FAULT_REORDER && skip(reader, "behind="))
-		return read_behind(reader, rule);
-	return fault_rule_refuse(reader, wanted);
+	if (rule->verb == RNIC_VERB_NONE)
+		return OF_PACKETS;
+	return rule->verb == RNIC_VERB_FAIL ? OF_CALLS : OF_COMPLETIONS;
 }
 
-static int read_action(struct reader *reader, struct fault_rule *rule)
+/* The options that there are, for a message. */
+static const char *rule_options(const struct fault_rule *rule)
 {
-	size_t action = 0;
+	switch (rule_option_of(rule)) {
+	case OF_CALLS:
+		return "program, pid, from, for, first, every, nth, pattern, count, chance or "
+		       "seed, and =";
+	case OF_COMPLETIONS:
+		return "qpn, program, pid, from, for, first, every, nth, pattern, count, chance "
+		       "or seed, and =";
+	default:
+		return "qpn, peer, psn, longer, from, for, first, every, nth, pattern, count, "
+		       "chance, seed, or for reorder behind, and =";
+	}
+}
+
+static int read_option(struct fault_reader *reader, struct fault_rule *rule)
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(options); i++)
+		if ((options[i].of & rule_option_of(rule)) != 0 &&
+		    fault_reader_skip(reader, options[i].name))
+			return options[i].read(reader, rule);
+	for (size_t i = 0; i < RNIC_COUNT_OF(counts); i++) {
+		uint64_t *number = (void *)((uint8_t *)&rule->often + counts[i].offset);
+		struct fault_reader start = *reader;
+
+		if (!fault_reader_skip(reader, counts[i].name))
+			continue;
+		start.at = reader->at;
+		if (fault_reader_number(reader, number) && *number != 0)
+			return 0;
+		return fault_reader_refuse(&start, "a number from 1 on");
+	}
+	if (rule->verb == RNIC_VERB_NONE && rule->action == FAULT_REORDER &&
+	    fault_reader_skip(reader, "behind="))
+		return read_behind(reader, rule);
+	return fault_reader_refuse(reader, rule_options(rule));
+}
+
+static int read_delay(struct fault_reader *reader, struct fault_rule *rule)
+{
 	int error;
 
-	while (action < FAULT_ACTION_COUNT && !skip(reader, action_names[action]))
-		action++;
-	if (action == FAULT_ACTION_COUNT)
-		return fault_rule_refuse(reader,
-					 "drop, duplicate, reorder, corrupt, delay, mark or seed");
-	rule->action = (enum fault_action)action;
-	if (rule->action != FAULT_DELAY)
-		return skip(reader, "=") ? read_chance(reader, rule) : 0;
-	if (!skip(reader, "="))
-		return fault_rule_refuse(reader, "=TIME");
-	error = read_time(reader, &rule->delay_ns);
-	if (error != 0 || !skip(reader, "+-"))
+	if (!fault_reader_skip(reader, "="))
+		return fault_reader_refuse(reader, "=TIME");
+	error = fault_reader_time(reader, &rule->delay_ns);
+	if (error != 0 || !fault_reader_skip(reader, "+-"))
 		return error;
-	error = read_time(reader, &rule->jitter_ns);
+	error = fault_reader_time(reader, &rule->jitter_ns);
 	if (error == 0 && rule->jitter_ns > rule->delay_ns)
-		return fault_rule_refuse(reader, "a jitter of at most the delay");
+		return fault_reader_refuse(reader, "a jitter of at most the delay");
 	return error;
 }
 
-static int read_rule(struct reader *reader, struct fault_rule *rule)
+static int read_percentage(struct fault_reader *reader, struct fault_rule *rule)
+{
+	return fault_reader_skip(reader, "=") ? read_option_chance(reader, rule) : 0;
+}
+
+/* --- rules for calls and completions ---------------------------------------------------------- */
+
+static int read_fail(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const size_t length = strcspn(reader->at, "@/,");
+
+	rule->verb = RNIC_VERB_FAIL;
+	rule->calls = (UINT64_C(1) << RNIC_VERB_CALL_COUNT) - 1;
+	rule->verb_value = verb_errno(reader->at, length);
+	if (rule->verb_value == 0)
+		return fault_reader_refuse(reader, "an errno such as ENOMEM or 12");
+	reader->at += length;
+	return 0;
+}
+
+static int read_status(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const size_t length = strcspn(reader->at, "@/,");
+
+	rule->verb = RNIC_VERB_STATUS;
+	rule->verb_value = verb_status(reader->at, length);
+	if (rule->verb_value == 0)
+		return fault_reader_refuse(reader, "a status such as RETRY_EXC_ERR or 12");
+	reader->at += length;
+	return 0;
+}
+
+static int read_occupy(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const struct fault_reader start = *reader;
+	uint64_t entries;
+
+	rule->verb = RNIC_VERB_OCCUPY;
+	if (!fault_reader_number(reader, &entries) || entries == 0 || entries > UINT16_MAX)
+		return fault_reader_refuse(&start, "a number of entries from 1 on");
+	rule->verb_value = (uint32_t)entries;
+	return 0;
+}
+
+static int read_completion(struct fault_reader *reader, struct fault_rule *rule)
+{
+	rule->calls = UINT64_MAX;
+	if (fault_reader_skip(reader, "status="))
+		return read_status(reader, rule);
+	if (fault_reader_skip(reader, "occupy="))
+		return read_occupy(reader, rule);
+	if (fault_reader_skip(reader, "delay")) {
+		rule->verb = RNIC_VERB_DELAY;
+		return read_delay(reader, rule);
+	}
+	if (fault_reader_skip(reader, "reorder")) {
+		rule->verb = RNIC_VERB_REORDER;
+		return read_percentage(reader, rule);
+	}
+	return fault_reader_refuse(reader, "status=, delay=, reorder or occupy=");
+}
+
+/* The call, or what completes. */
+static int read_verb_place(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const size_t length = fault_reader_word(reader);
+	const bool is_call = rule->verb == RNIC_VERB_FAIL;
+
+	rule->calls = is_call ? verb_calls(reader->at, length) : verb_works(reader->at, length);
+	if (rule->calls == 0)
+		return fault_reader_refuse(reader,
+					   is_call ? "a call such as reg_mr or create"
+						   : "what completes, such as send or recv");
+	reader->at += length;
+	return 0;
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static int read_place(struct fault_reader *reader, struct fault_rule *rule)
+{
+	if (rule->verb != RNIC_VERB_NONE)
+		return read_verb_place(reader, rule);
+	if (rule->action == FAULT_RNR)
+		return fault_reader_refuse(reader, "no opcode: rnr is of rc-acknowledge");
+	return fault_rule_read_opcode(reader, rule);
+}
+
+static int read_action(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const struct fault_reader start = *reader;
+	size_t action = 0;
+
+	while (action < FAULT_ACTION_COUNT && !fault_reader_skip(reader, action_names[action]))
+		action++;
+	if (action == FAULT_ACTION_COUNT)
+		return fault_reader_refuse(reader, "drop, duplicate, reorder, corrupt, delay, "
+						   "mark, rnr, fail=, cq: or seed");
+	if (action == FAULT_RNR && rule->is_receive)
+		return fault_reader_refuse(&start, "rnr of what is sent, without rx:");
+	rule->action = (enum fault_action)action;
+	if (action == FAULT_RNR)
+		rule_choose_opcodes(rule, acknowledgement, strlen(acknowledgement));
+	return rule->action == FAULT_DELAY ? read_delay(reader, rule)
+					   : read_percentage(reader, rule);
+}
+
+/* What happens, and to what. */
+static int read_subject(struct fault_reader *reader, struct fault_rule *rule)
+{
+	if (fault_reader_skip(reader, "fail="))
+		return read_fail(reader, rule);
+	if (fault_reader_skip(reader, "cq:"))
+		return read_completion(reader, rule);
+	rule->is_receive = fault_reader_skip(reader, "rx:");
+	if (!rule->is_receive)
+		fault_reader_skip(reader, "tx:");
+	return read_action(reader, rule);
+}
+
+static int read_rule(struct fault_reader *reader, struct fault_rule *rule)
 {
 	size_t length = (size_t)(reader->end - reader->at);
 	int error;
 
-	*rule = (struct fault_rule){.chance_ppm = ALWAYS_PPM, .behind = DEFAULT_BEHIND, .every = 1};
+	*rule = (struct fault_rule){
+		.behind = DEFAULT_BEHIND,
+		.often = {.every = 1, .chance_ppm = RNIC_RULE_ALWAYS_PPM},
+	};
 	memset(rule->opcodes, 0xff, sizeof(rule->opcodes));
 	if (length >= sizeof(rule->text))
-		return fault_rule_refuse(reader, "a shorter rule");
+		return fault_reader_refuse(reader, "a shorter rule");
 	memcpy(rule->text, reader->at, length);
-	rule->is_receive = skip(reader, "rx:");
-	if (!rule->is_receive)
-		skip(reader, "tx:");
-	error = read_action(reader, rule);
-	if (error == 0 && skip(reader, "@"))
-		error = fault_rule_read_opcode(reader, rule);
-	while (error == 0 && skip(reader, "/"))
+	error = read_subject(reader, rule);
+	if (error == 0 && fault_reader_skip(reader, "@"))
+		error = read_place(reader, rule);
+	while (error == 0 && fault_reader_skip(reader, "/"))
 		error = read_option(reader, rule);
 	if (error == 0 && reader->at != reader->end)
-		error = fault_rule_refuse(reader, "@OPCODE, /OPTION or a comma");
+		error = fault_reader_refuse(reader, "@OPCODE, /OPTION or a comma");
 	return error;
 }
 
 int fault_rules_parse(const char *spec, uint32_t line, struct fault_rule *rules, uint32_t max,
 		      uint32_t *count, char *message, size_t message_bytes)
 {
-	struct reader reader = {spec, line, spec, spec, message, message_bytes};
+	struct fault_reader reader = {spec, line, spec, spec, message, message_bytes};
 	uint32_t parsed = 0;
 	uint64_t seed = 1;
 	int error = 0;
@@ -370,12 +458,13 @@ int fault_rules_parse(const char *spec, uint32_t line, struct fault_rule *rules,
 	for (;; reader.at = reader.end + 1) {
 		reader.at += strspn(reader.at, " ");
 		reader.end = strchrnul(reader.at, ',');
-		if (skip(&reader, "seed=")) {
-			if (!fault_rule_read_number(&reader, &seed) || reader.at != reader.end)
-				error = fault_rule_refuse(&reader, "a number");
+		if (fault_reader_skip(&reader, "seed=")) {
+			if (!fault_reader_number(&reader, &seed) || reader.at != reader.end)
+				error = fault_reader_refuse(&reader, "a number");
 		} else if (parsed == max) {
-			error = fault_rule_refuse(&reader, "no further rule: there are as many as "
-							   "may be");
+			error = fault_reader_refuse(&reader,
+						    "no further rule: there are as many as "
+						    "may be");
 		} else {
 			error = read_rule(&reader, &rules[parsed++]);
 		}
@@ -405,4 +494,22 @@ void fault_rule_begin(struct fault_rule *rule, uint64_t offset, uint64_t now_ns)
 {
 	prng_init(&rule->prng, rule->seed + offset + text_number(rule->text));
 	rule->loaded_ns = now_ns;
+}
+
+void fault_rule_verb(const struct fault_rule *rule, uint32_t id, struct rnic_verb_rule *verb)
+{
+	*verb = (struct rnic_verb_rule){
+		.id = id,
+		.action = rule->verb,
+		.calls = rule->calls,
+		.value = rule->verb_value,
+		.pid = rule->pid,
+		.qpn = rule->qpn,
+		.has_qpn = (rule->where & FAULT_WHERE_QPN) != 0,
+		.delay_ns = rule->delay_ns,
+		.jitter_ns = rule->jitter_ns,
+		.seed = rule->seed + text_number(rule->text),
+		.often = rule->often,
+	};
+	memcpy(verb->program, rule->program, sizeof(verb->program));
 }

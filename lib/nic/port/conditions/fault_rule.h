@@ -3,36 +3,54 @@
  * The language of fault rules. Pure: no memory but the caller's.
  *
  *     SPEC    = ITEM {"," ITEM}
- *     ITEM    = "seed=" N | [ "rx:" | "tx:" ] ACTION [ "@" OPCODE ] { "/" OPTION }
- *     ACTION  = ( "drop" | "duplicate" | "reorder" | "corrupt" | "mark" )
+ *     ITEM    = "seed=" N | RULE { "/" OPTION }
+ *     RULE    = [ "rx:" | "tx:" ] PACKET [ "@" OPCODE ]
+ *             | "fail=" ERRNO [ "@" CALL ]
+ *             | "cq:" COMPLETION [ "@" WORK ]
+ *     PACKET  = ( "drop" | "duplicate" | "reorder" | "corrupt" | "mark" | "rnr" )
  *               [ "=" PERCENT "%" ]
  *             | "delay=" TIME [ "+-" TIME ]                  TIME = N ( "ns" | "us" | "ms" | "s" )
- *     OPTION  = "qpn=" N | "peer=" ADDRESS | "psn=" N [ "-" N ] | "from=" TIME | "for=" TIME
+ *     COMPLETION = "status=" STATUS | "delay=" TIME [ "+-" TIME ]
+ *             | "reorder" [ "=" PERCENT "%" ] | "occupy=" N
+ *     OPTION  = "qpn=" N | "peer=" ADDRESS | "psn=" N [ "-" N ] | "longer=" N
+ *             | "program=" NAME | "pid=" N | "from=" TIME | "for=" TIME
  *             | "first=" N | "every=" N | "nth=" N | "pattern=" STEP { " " STEP }
- *             | "count=" N | "behind=" N | "seed=" N         STEP = "ok" | "fail"
+ *             | "count=" N | "chance=" PERCENT "%" | "behind=" N | "seed=" N
+ *     STEP    = "ok" | "fail"
  *
  * Where: OPCODE is a name of opcode.h in lower case with "-" for blanks, or its first words:
  * "rc-write" is every RC write, "rc-acknowledge" every RC acknowledgement. "qpn" and "psn" are
- * those of the packet, whose queue pair is the destination's; "peer" is the other end. "from" and
- * "for" are a window of time, which begins when the rule is loaded. A rule applies to all packets
- * that it does not leave out.
+ * those of the packet, whose queue pair is the destination's; "peer" is the other end; "longer" are
+ * packets of more bytes, from the BTH to the ICRC. CALL is a function of libibverbs without its
+ * prefix, or the first words of its name: "reg_mr", "create", "post"; "cm" ones are librdmacm's.
+ * WORK is what completes: "send", "rdma-write", "recv". "program" (the name that rnicctl show
+ * clients has) and "pid" are of calls and completions, "qpn" also of completions: the own queue
+ * pair's. "from" and "for" are a window of time, which begins when the rule is loaded. A rule
+ * applies to all that it does not leave out.
  *
  * What: "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
- * "behind" (for reorder, default 3) is the number of later packets that overtake.
+ * "rnr" makes an acknowledgement the answer of a receiver that was not ready. "behind" (for
+ * reorder, default 3) is the number of later packets that overtake. "fail" lets a call fail with
+ * ERRNO, a name or a number, and nothing happens. "status" changes what a completion says, and its
+ * queue pair stays as it is. A "delay" lets polls wait. "reorder" of completions lets the next one
+ * overtake that is of another queue pair. "occupy" keeps N entries of the queue from use.
  *
- * How often: of the packets that a rule applies to, "first" selects the first N, "every" each Nth,
- * "nth" the Nth alone, and "pattern" says it of one after the other; "count" limits the hits. A
- * percentage may have up to four decimals; without one the action always happens. Each rule draws
- * by itself, from its seed. Examples:
+ * How often: of what a rule applies to, "first" selects the first N, "every" each Nth, "nth" the
+ * Nth alone, and "pattern" says it of one after the other; "count" limits the hits. A percentage
+ * may have up to four decimals; without one the action always happens. Each rule draws by itself,
+ * from its seed. Each device process counts packets by itself, and each program its calls and
+ * completions. Examples:
  *
  *     drop=1%                        duplicate=1%,reorder=1%,corrupt=1%,seed=7
  *     rx:delay=10ms+-2ms             drop@rc-acknowledge/first=1
  *     drop/peer=10.0.0.2/from=2s/for=500ms
+ *     fail=ENOMEM@reg_mr/nth=3       cq:status=RETRY_EXC_ERR@rdma-write/count=1
  */
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
 #define LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
 
 #include "lib/nic/base/prng.h"
+#include "proto/base/verb_rules.h"
 #include "proto/wire/packet.h"
 
 #include <stdbool.h>
@@ -49,6 +67,7 @@ enum fault_action {
 	FAULT_CORRUPT,
 	FAULT_DELAY,
 	FAULT_MARK,
+	FAULT_RNR,
 	FAULT_ACTION_COUNT,
 };
 
@@ -57,13 +76,14 @@ enum fault_where {
 	FAULT_WHERE_QPN = 1 << 0,
 	FAULT_WHERE_PEER = 1 << 1,
 	FAULT_WHERE_PSN = 1 << 2,
+	FAULT_WHERE_LONGER = 1 << 3,
 };
 
 struct fault_rule {
 	char text[FAULT_RULE_TEXT_BYTES]; /* the text of the rule */
 	enum fault_action action;
+	enum rnic_verb_action verb; /* not NONE: of calls or completions, and `action` is nothing */
 	bool is_receive;
-	uint32_t chance_ppm; /* 1,000,000 is always */
 	uint64_t delay_ns;
 	uint64_t jitter_ns;
 	uint32_t behind;
@@ -72,16 +92,14 @@ struct fault_rule {
 	uint32_t qpn;
 	uint32_t first_psn;
 	uint32_t last_psn;
+	uint32_t longer_bytes;
 	struct rnic_gid peer;
-	uint64_t from_ns;	/* since loaded_ns */
-	uint64_t for_ns;	/* 0: for ever */
-	uint64_t first;		/* 0: no bound */
-	uint64_t every;		/* 1: each */
-	uint64_t nth;		/* 0: any */
-	uint64_t count;		/* 0: no bound */
-	uint64_t pattern;	/* bit set: fail */
-	uint32_t pattern_steps; /* 0: no pattern */
-	bool has_seed;		/* of its own, not the list's */
+	uint64_t calls;			      /* of verbs: bits as in rnic_verb_rule */
+	uint32_t verb_value;		      /* as in rnic_verb_rule */
+	uint32_t pid;			      /* 0: any */
+	char program[RNIC_DEVICE_NAME_BYTES]; /* empty: any */
+	struct rnic_rule_often often;
+	bool has_seed; /* of its own, not the list's */
 	uint64_t seed;
 	uint64_t loaded_ns; /* when the windows begin */
 	struct prng prng;
@@ -103,5 +121,8 @@ int fault_rules_parse(const char *spec, uint32_t line, struct fault_rule *rules,
  * `offset`: processes that share a rule then hit different packets.
  */
 void fault_rule_begin(struct fault_rule *rule, uint64_t offset, uint64_t now_ns);
+
+/* What the library is to know of the rule; its action is NONE when the rule is one for packets. */
+void fault_rule_verb(const struct fault_rule *rule, uint32_t id, struct rnic_verb_rule *verb);
 
 #endif

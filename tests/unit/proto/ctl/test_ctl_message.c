@@ -81,6 +81,7 @@ static const struct {
 	{RNIC_CTL_DESTROY_QUEUE_REGION, "DESTROY_QUEUE_REGION", 8, 0, 0},
 	{RNIC_CTL_WATCH_MEMORY, "WATCH_MEMORY", 8, 0, 0},
 	{RNIC_CTL_CONDITION, "CONDITION", 1040, 160, 0},
+	{RNIC_CTL_VERB_RULES, "VERB_RULES", 0, 24, 2},
 };
 
 _Static_assert(RNIC_COUNT_OF(operations) + 1 == RNIC_CTL_OPERATION_COUNT, "every operation once");
@@ -308,6 +309,7 @@ static void test_connections(void **state)
 		const char *name = operations[i].name;
 		const bool is_control = strcmp(name, "HELLO") == 0 || strcmp(name, "SHOW") == 0 ||
 					strcmp(name, "CONDITION") == 0 ||
+					strcmp(name, "VERB_RULES") == 0 ||
 					strncmp(name, "CM_", 3) == 0;
 
 		assert_int_equal(rnic_ctl_operation_connection(operations[i].operation),

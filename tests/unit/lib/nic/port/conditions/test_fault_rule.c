@@ -7,6 +7,7 @@
 #include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define RC_SEND_ONLY  0x04
@@ -64,6 +65,29 @@ static void wrong_specifications_name_the_place(void **state)
 		{"delay=61s", "'61s'"},
 		{"delay=1ms+-2ms", "jitter"},
 		{"both:drop=1%", "'both:drop=1%'"},
+		{"rx:rnr", "column 4, at 'rnr': expected rnr of what is sent"},
+		{"rnr@rc-send", "column 5, at 'rc-send': expected no opcode"},
+		{"drop/longer=x", "column 13, at 'x': expected a number of bytes"},
+		{"drop/chance=101%", "column 13, at '101%'"},
+		{"drop/pid=1", "column 6, at 'pid=1': expected qpn, peer"},
+		{"fail", "column 1, at 'fail': expected drop"},
+		{"fail=ENOMEN", "column 6, at 'ENOMEN': expected an errno such as ENOMEM"},
+		{"fail=0", "column 6, at '0': expected an errno"},
+		{"fail=134", "at '134': expected an errno"},
+		{"fail=ENOMEM@regmr", "column 13, at 'regmr': expected a call such as reg_mr"},
+		{"fail=ENOMEM@", "column 13, at the end: expected a call"},
+		{"fail=ENOMEM/qpn=1", "column 13, at 'qpn=1': expected program, pid"},
+		{"fail=ENOMEM/pid=0", "column 17, at '0': expected the number of a process"},
+		{"fail=12/program=", "column 17, at the end: expected the name of a program"},
+		{"fail=12/program=a234567890123456", "expected the name of a program, at most 15"},
+		{"rx:fail=ENOMEM", "column 4, at 'fail=ENOMEM': expected drop"},
+		{"cq:drop", "column 4, at 'drop': expected status=, delay=, reorder or occupy="},
+		{"cq:status=SUCCESS", "column 11, at 'SUCCESS': expected a status"},
+		{"cq:status=22", "at '22': expected a status"},
+		{"cq:delay", "column 9, at the end: expected =TIME"},
+		{"cq:occupy=0", "column 11, at '0': expected a number of entries"},
+		{"cq:reorder@rc-send", "column 12, at 'rc-send': expected what completes"},
+		{"cq:reorder/peer=1.2.3.4", "column 12, at 'peer=1.2.3.4': expected qpn, program"},
 		{"seed=x", "'x'"},
 		{"drop=1%x", "'x'"},
 	};
@@ -76,6 +100,64 @@ static void wrong_specifications_name_the_place(void **state)
 	}
 	assert_int_equal(parse("drop,lose", 12), -EINVAL);
 	assert_non_null(strstr(message, "line 12, column 6, at 'lose'"));
+}
+
+static void rules_for_calls_are_understood(void **state)
+{
+	struct rnic_verb_rule verb;
+
+	(void)state;
+	assert_int_equal(parse("fail=ENOMEM@reg_mr/nth=3/program=ib_write_bw/pid=77,fail=5@post,"
+			       "fail=EIO,drop=1%,seed=5",
+			       1),
+			 0);
+	assert_int_equal(rule_count, 4);
+	fault_rule_verb(&rules[0], 9, &verb);
+	assert_int_equal(verb.id, 9);
+	assert_int_equal(verb.action, RNIC_VERB_FAIL);
+	assert_int_equal(verb.value, ENOMEM);
+	assert_true(verb.calls == UINT64_C(1) << RNIC_VERB_REG_MR);
+	assert_int_equal(verb.pid, 77);
+	assert_string_equal(verb.program, "ib_write_bw");
+	assert_int_equal(verb.often.nth, 3);
+	assert_int_equal(rnic_verb_rule_kinds(&verb), RNIC_VERB_KIND_CALLS);
+	fault_rule_verb(&rules[1], 10, &verb);
+	assert_true(verb.calls == RNIC_VERB_CALLS_THAT_POST);
+	assert_int_equal(rnic_verb_rule_kinds(&verb), RNIC_VERB_KIND_POSTS);
+	fault_rule_verb(&rules[2], 11, &verb);
+	assert_int_equal(rnic_verb_rule_kinds(&verb), RNIC_VERB_KIND_CALLS | RNIC_VERB_KIND_POSTS);
+	fault_rule_verb(&rules[3], 12, &verb);
+	assert_int_equal(verb.action, RNIC_VERB_NONE);
+	assert_int_equal(rnic_verb_rule_kinds(&verb), 0);
+}
+
+static void rules_for_completions_are_understood(void **state)
+{
+	struct rnic_verb_rule verb;
+
+	(void)state;
+	assert_int_equal(parse("cq:status=RETRY_EXC_ERR@rdma-write/qpn=0x800001/count=1,"
+			       "cq:delay=10ms+-2ms@recv,cq:reorder=50%,cq:occupy=4/from=1s",
+			       1),
+			 0);
+	fault_rule_verb(&rules[0], 1, &verb);
+	assert_int_equal(verb.action, RNIC_VERB_STATUS);
+	assert_int_equal(verb.value, RNIC_WC_RETRY_EXC_ERR);
+	assert_true(verb.calls == UINT64_C(1) << RNIC_WC_RDMA_WRITE);
+	assert_true(verb.has_qpn && verb.qpn == 0x800001);
+	assert_int_equal(rnic_verb_rule_kinds(&verb), RNIC_VERB_KIND_COMPLETIONS);
+	fault_rule_verb(&rules[1], 2, &verb);
+	assert_int_equal(verb.action, RNIC_VERB_DELAY);
+	assert_true(verb.calls == UINT64_C(3) << 32);
+	assert_int_equal(verb.delay_ns, 10 * MS);
+	assert_int_equal(verb.jitter_ns, 2 * MS);
+	fault_rule_verb(&rules[2], 3, &verb);
+	assert_int_equal(verb.action, RNIC_VERB_REORDER);
+	assert_int_equal(verb.often.chance_ppm, 500000);
+	fault_rule_verb(&rules[3], 4, &verb);
+	assert_int_equal(verb.action, RNIC_VERB_OCCUPY);
+	assert_int_equal(verb.value, 4);
+	assert_int_equal(verb.often.from_ns, 1000 * MS);
 }
 
 static void bounds_are_kept(void **state)
@@ -102,10 +184,10 @@ static void right_specifications_are_understood(void **state)
 			 0);
 	assert_int_equal(rule_count, 3);
 	assert_true(rules[0].is_receive);
-	assert_int_equal(rules[0].chance_ppm, 2500);
-	assert_int_equal(rules[0].first, 9);
-	assert_int_equal(rules[0].every, 2);
-	assert_int_equal(rules[0].count, 3);
+	assert_int_equal(rules[0].often.chance_ppm, 2500);
+	assert_int_equal(rules[0].often.first, 9);
+	assert_int_equal(rules[0].often.every, 2);
+	assert_int_equal(rules[0].often.count, 3);
 	assert_int_equal(rules[0].opcodes[0], 0xf << 13 & ~(1 << 17));
 	assert_int_equal(rules[0].seed, 42);
 	assert_string_equal(rules[1].text, "delay=10ms+-2us");
@@ -121,11 +203,11 @@ static void right_specifications_are_understood(void **state)
 	assert_int_equal(rules[0].first_psn, 16);
 	assert_int_equal(rules[0].last_psn, 31);
 	assert_int_equal(rules[0].peer.bytes[15], 1);
-	assert_int_equal(rules[0].from_ns, 1000 * MS);
-	assert_int_equal(rules[0].for_ns, 2 * MS);
-	assert_int_equal(rules[0].nth, 4);
-	assert_int_equal(rules[0].pattern_steps, 2);
-	assert_int_equal(rules[0].pattern, 2);
+	assert_int_equal(rules[0].often.from_ns, 1000 * MS);
+	assert_int_equal(rules[0].often.for_ns, 2 * MS);
+	assert_int_equal(rules[0].often.nth, 4);
+	assert_int_equal(rules[0].often.pattern_steps, 2);
+	assert_int_equal(rules[0].often.pattern, 2);
 }
 
 /* --- which packets a rule hits ---------------------------------------------------------------- */
@@ -289,6 +371,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_specifications_name_the_place),
+		cmocka_unit_test(rules_for_calls_are_understood),
+		cmocka_unit_test(rules_for_completions_are_understood),
 		cmocka_unit_test(bounds_are_kept),
 		cmocka_unit_test(right_specifications_are_understood),
 		cmocka_unit_test(what_all_rules_do_is_put_together),

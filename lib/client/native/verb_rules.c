@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/client/native/verb_rules.h"
+
+#include "lib/wait/clock.h"
+#include "proto/base/bits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define ERRNO_MAX 4095
+
+/* The daemon writes for microseconds. With a page that stays unfinished the known rules stay. */
+#define READS_MAX 100
+
+/* The call of each request, plus 1; 0: no rule refuses it. */
+static const uint8_t calls_of[RNIC_CTL_OPERATION_COUNT] = {
+	[RNIC_CTL_QUERY_PORT] = RNIC_VERB_QUERY_PORT + 1,
+	[RNIC_CTL_QUERY_GIDS] = RNIC_VERB_QUERY_GID + 1,
+	[RNIC_CTL_QUERY_PKEYS] = RNIC_VERB_QUERY_PKEY + 1,
+	[RNIC_CTL_ALLOC_PD] = RNIC_VERB_ALLOC_PD + 1,
+	[RNIC_CTL_DEALLOC_PD] = RNIC_VERB_DEALLOC_PD + 1,
+	[RNIC_CTL_REGISTER_MR] = RNIC_VERB_REG_MR + 1,
+	[RNIC_CTL_REREGISTER_MR] = RNIC_VERB_REREG_MR + 1,
+	[RNIC_CTL_DEREGISTER_MR] = RNIC_VERB_DEREG_MR + 1,
+	[RNIC_CTL_ALLOC_MW] = RNIC_VERB_ALLOC_MW + 1,
+	[RNIC_CTL_DEALLOC_MW] = RNIC_VERB_DEALLOC_MW + 1,
+	[RNIC_CTL_CREATE_CHANNEL] = RNIC_VERB_CREATE_COMP_CHANNEL + 1,
+	[RNIC_CTL_DESTROY_CHANNEL] = RNIC_VERB_DESTROY_COMP_CHANNEL + 1,
+	[RNIC_CTL_CREATE_CQ] = RNIC_VERB_CREATE_CQ + 1,
+	[RNIC_CTL_RESIZE_CQ] = RNIC_VERB_RESIZE_CQ + 1,
+	[RNIC_CTL_DESTROY_CQ] = RNIC_VERB_DESTROY_CQ + 1,
+	[RNIC_CTL_CREATE_QP] = RNIC_VERB_CREATE_QP + 1,
+	[RNIC_CTL_MODIFY_QP] = RNIC_VERB_MODIFY_QP + 1,
+	[RNIC_CTL_QUERY_QP] = RNIC_VERB_QUERY_QP + 1,
+	[RNIC_CTL_DESTROY_QP] = RNIC_VERB_DESTROY_QP + 1,
+	[RNIC_CTL_CREATE_AH] = RNIC_VERB_CREATE_AH + 1,
+	[RNIC_CTL_DESTROY_AH] = RNIC_VERB_DESTROY_AH + 1,
+	[RNIC_CTL_CREATE_SRQ] = RNIC_VERB_CREATE_SRQ + 1,
+	[RNIC_CTL_MODIFY_SRQ] = RNIC_VERB_MODIFY_SRQ + 1,
+	[RNIC_CTL_RESIZE_SRQ] = RNIC_VERB_MODIFY_SRQ + 1,
+	[RNIC_CTL_QUERY_SRQ] = RNIC_VERB_QUERY_SRQ + 1,
+	[RNIC_CTL_DESTROY_SRQ] = RNIC_VERB_DESTROY_SRQ + 1,
+	[RNIC_CTL_OPEN_XRCD] = RNIC_VERB_OPEN_XRCD + 1,
+	[RNIC_CTL_CLOSE_XRCD] = RNIC_VERB_CLOSE_XRCD + 1,
+	[RNIC_CTL_OPEN_QP] = RNIC_VERB_OPEN_QP + 1,
+	[RNIC_CTL_ATTACH_MCAST] = RNIC_VERB_ATTACH_MCAST + 1,
+	[RNIC_CTL_DETACH_MCAST] = RNIC_VERB_DETACH_MCAST + 1,
+	[RNIC_CTL_IMPORT_PD] = RNIC_VERB_IMPORT_PD + 1,
+	[RNIC_CTL_IMPORT_MR] = RNIC_VERB_IMPORT_MR + 1,
+	[RNIC_CTL_CM_CREATE_ID] = RNIC_VERB_CM_CREATE_ID + 1,
+	[RNIC_CTL_CM_BIND] = RNIC_VERB_CM_BIND_ADDR + 1,
+	[RNIC_CTL_CM_RESOLVE_ADDRESS] = RNIC_VERB_CM_RESOLVE_ADDR + 1,
+	[RNIC_CTL_CM_RESOLVE_ROUTE] = RNIC_VERB_CM_RESOLVE_ROUTE + 1,
+	[RNIC_CTL_CM_LISTEN] = RNIC_VERB_CM_LISTEN + 1,
+	[RNIC_CTL_CM_CONNECT] = RNIC_VERB_CM_CONNECT + 1,
+	[RNIC_CTL_CM_ACCEPT] = RNIC_VERB_CM_ACCEPT + 1,
+	[RNIC_CTL_CM_DISCONNECT] = RNIC_VERB_CM_DISCONNECT + 1,
+	[RNIC_CTL_CM_JOIN_MCAST] = RNIC_VERB_CM_JOIN_MULTICAST + 1,
+};
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+static void *verb_rules_map(int fd, size_t bytes, int rights)
+{
+	struct stat status;
+	void *mapped;
+
+	if (fstat(fd, &status) != 0 || status.st_size < (off_t)bytes)
+		return NULL;
+	mapped = mmap(NULL, bytes, rights, MAP_SHARED, fd, 0);
+	return mapped != MAP_FAILED ? mapped : NULL;
+}
+
+struct verb_rules *verb_rules_create(const int fds[2], uint32_t pid,
+				     const char program[RNIC_CTL_NAME_BYTES])
+{
+	struct verb_rules *rules = calloc(1, sizeof(*rules));
+
+	if (rules == NULL)
+		return NULL;
+	rules->page = verb_rules_map(fds[0], sizeof(*rules->page), PROT_READ);
+	rules->hits = verb_rules_map(fds[1], sizeof(*rules->hits), PROT_READ | PROT_WRITE);
+	if (rules->page == NULL || rules->hits == NULL ||
+	    rules->page->magic != RNIC_VERB_RULES_MAGIC) {
+		verb_rules_destroy(rules);
+		return NULL;
+	}
+	rnic_spinlock_init(&rules->lock);
+	rules->pid = pid;
+	memcpy(rules->program, program, sizeof(rules->program) - 1);
+	return rules;
+}
+
+void verb_rules_destroy(struct verb_rules *rules)
+{
+	if (rules == NULL)
+		return;
+	if (rules->page != NULL)
+		munmap((void *)rules->page, sizeof(*rules->page));
+	if (rules->hits != NULL)
+		munmap(rules->hits, sizeof(*rules->hits));
+	free(rules);
+}
+
+/* --- rules ----------------------------------------------------------------------------------- */
+
+/* Whether the library can carry the rule out: its page may hold anything. */
+static bool verb_rule_is_right(const struct rnic_verb_rule *rule)
+{
+	static const uint32_t value_max[RNIC_VERB_ACTION_COUNT] = {
+		[RNIC_VERB_FAIL] = ERRNO_MAX,
+		[RNIC_VERB_STATUS] = RNIC_WC_STATUS_COUNT - 1,
+		[RNIC_VERB_OCCUPY] = UINT16_MAX,
+	};
+
+	return rule->action > RNIC_VERB_NONE && rule->action < RNIC_VERB_ACTION_COUNT &&
+	       rule->value <= value_max[rule->action] &&
+	       (rule->value != 0 || value_max[rule->action] == 0) && rule->often.every != 0 &&
+	       rule->often.pattern_steps <= 64 && rule->jitter_ns <= rule->delay_ns;
+}
+
+static bool verb_rule_concerns(const struct verb_rules *rules, const struct rnic_verb_rule *rule)
+{
+	return (rule->pid == 0 || rule->pid == rules->pid) &&
+	       (rule->program[0] == '\0' ||
+		strncmp(rule->program, rules->program, sizeof(rule->program)) == 0);
+}
+
+/* Copies the rules of the page, between two looks at the same even number. */
+static bool verb_rules_copy(const struct verb_rules *rules, struct rnic_verb_rule *copies,
+			    uint32_t *sequence)
+{
+	for (uint32_t reads = 0; reads < READS_MAX; reads++) {
+		*sequence = atomic_load_explicit(&rules->page->sequence, memory_order_acquire);
+		if ((*sequence & 1) != 0)
+			continue;
+		memcpy(copies, rules->page->rules, sizeof(rules->page->rules));
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&rules->page->sequence, memory_order_relaxed) == *sequence)
+			return true;
+	}
+	return false;
+}
+
+/* Takes the rules of the page, if it has news. A rule that stays keeps its counts. */
+static void verb_rules_refresh(struct verb_rules *rules)
+{
+	struct rnic_verb_rule copies[RNIC_VERB_RULES_MAX];
+	uint32_t sequence;
+
+	if (atomic_load_explicit(&rules->page->sequence, memory_order_acquire) == rules->sequence ||
+	    !verb_rules_copy(rules, copies, &sequence))
+		return;
+	rules->sequence = sequence;
+	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
+		struct known_rule *known = &rules->rules[i];
+
+		if (copies[i].id == 0 || !verb_rule_is_right(&copies[i]) ||
+		    !verb_rule_concerns(rules, &copies[i]))
+			*known = (struct known_rule){0};
+		else if (known->rule.id != copies[i].id)
+			*known = (struct known_rule){.rule = copies[i]};
+	}
+}
+
+/* --- hits ------------------------------------------------------------------------------------ */
+
+/* Uniform in [0, RNIC_RULE_ALWAYS_PPM): the finishing step of splitmix64. */
+static uint32_t verb_rule_draw(const struct known_rule *known)
+{
+	uint64_t number = known->rule.seed + known->seen * UINT64_C(0x9e3779b97f4a7c15);
+
+	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((number ^ number >> 31) % RNIC_RULE_ALWAYS_PPM);
+}
+
+/* Other programs of the user count in the same word. */
+static void verb_rules_tell_hit(const struct verb_rules *rules, uint32_t slot, uint32_t id)
+{
+	_Atomic uint64_t *word = &rules->hits->words[slot];
+	uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
+	uint64_t wanted;
+
+	do
+		wanted = old >> 32 == id ? old + 1 : (uint64_t)id << 32 | 1;
+	while (!atomic_compare_exchange_weak_explicit(word, &old, wanted, memory_order_relaxed,
+						      memory_order_relaxed));
+}
+
+/* Counts one that the rule in `slot` applies to. Returns whether the rule acts. */
+static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot, uint64_t now_ns)
+{
+	struct known_rule *known = &rules->rules[slot];
+	const struct rnic_rule_often *often = &known->rule.often;
+
+	if (!rnic_rule_has_time(often, now_ns - known->rule.loaded_ns) ||
+	    !rnic_rule_selects(often, &known->seen) ||
+	    !rnic_rule_has_hits_left(often, known->hits) ||
+	    verb_rule_draw(known) >= often->chance_ppm)
+		return false;
+	known->hits++;
+	verb_rules_tell_hit(rules, slot, known->rule.id);
+	return true;
+}
+
+static int verb_rules_judge(struct verb_rules *rules, enum rnic_verb_call call, uint32_t *id)
+{
+	const uint64_t now_ns = clock_now_ns();
+	int error = 0;
+
+	rnic_spinlock_lock(&rules->lock);
+	verb_rules_refresh(rules);
+	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
+		const struct rnic_verb_rule *rule = &rules->rules[i].rule;
+
+		if (rule->action != RNIC_VERB_FAIL || (rule->calls >> call & 1) == 0 ||
+		    !verb_rules_hit(rules, i, now_ns) || error != 0)
+			continue;
+		error = -(int)rule->value;
+		*id = rule->id;
+	}
+	rnic_spinlock_unlock(&rules->lock);
+	return error;
+}
+
+int verb_rules_refuse(struct verb_rules *rules, enum rnic_verb_call call)
+{
+	uint32_t id;
+
+	return verb_rules_judge(rules, call, &id);
+}
+
+int verb_rules_refuse_operation(struct verb_rules *rules, enum rnic_ctl_operation operation,
+				uint32_t *rule)
+{
+	const uint8_t call = calls_of[operation];
+
+	return call != 0 ? verb_rules_judge(rules, (enum rnic_verb_call)(call - 1), rule) : 0;
+}
