@@ -128,6 +128,11 @@ struct rnic_cq {
 	uint32_t entry_count; /* as granted */
 	uint32_t consumer;
 	uint32_t empty_polls; /* since the last entry */
+
+	/* Of rnic_poll_rules.h. */
+	bool is_overtaken; /* the second entry was taken before the first */
+	bool is_judged;	   /* the first entry comes at due_ns */
+	uint64_t due_ns;
 };
 
 /* The producing half of a work queue. */

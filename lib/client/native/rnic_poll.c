@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/rnic_objects.h"
+#include "lib/client/native/rnic_poll_rules.h"
 #include "lib/client/native/rnic_wait.h"
 #include "lib/wait/clock.h"
 #include "proto/ctl/direct_device.h"
@@ -184,6 +185,18 @@ static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entr
 	return *qp != NULL && is_current(*qp, entry);
 }
 
+bool rnic_poll_translate(const struct rnic_cq *cq, const struct rnic_cqe *entry, uint64_t time_ns,
+			 struct rnic_completion *completion)
+{
+	struct rnic_srq *srq;
+	struct rnic_qp *qp;
+
+	if (!try_find_owner(cq, entry, &qp, &srq))
+		return false;
+	translate(completion, entry, time_ns, qp, srq);
+	return true;
+}
+
 /*
  * Under the queue's lock. Returns how many entries it took, or -EIO when the daemon's index makes
  * no sense.
@@ -219,6 +232,33 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 	return (int)taken;
 }
 
+/*
+ * A rule that holds an entry back makes the poll wait. A poll that found nothing would let the
+ * program wait for an event, which came before.
+ */
+__attribute__((noinline)) static int poll_by_rules(struct rnic_cq *cq, uint32_t max_count,
+						   struct rnic_completion *completions)
+{
+	uint64_t wait_ns;
+	int taken;
+
+	for (;;) {
+		rnic_spinlock_lock(&cq->lock);
+		taken = rnic_poll_by_rules(cq, max_count, completions, &wait_ns);
+		rnic_spinlock_unlock(&cq->lock);
+		if (taken != 0 || wait_ns == 0 || rnic_context_lost(cq->context) != 0 ||
+		    !verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS))
+			return taken;
+		rnic_poll_hold_on(cq, wait_ns);
+	}
+}
+
+/* Whether polls must ask rules, or finish what a rule that is gone has begun. */
+static inline bool poll_has_rules(const struct rnic_cq *cq)
+{
+	return verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS) || cq->is_overtaken;
+}
+
 /* The device inside the program fills the queue in the caller's own turns. */
 static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 			   struct rnic_completion *completions)
@@ -226,6 +266,8 @@ static int poll_own_device(struct rnic_cq *cq, uint32_t max_count,
 	int taken;
 
 	cq->context->direct_calls->poll(cq->context->direct);
+	if (poll_has_rules(cq))
+		return poll_by_rules(cq, max_count, completions);
 	rnic_spinlock_lock(&cq->lock);
 	taken = take_completions(cq, max_count, completions);
 	if (taken > 0)
@@ -305,6 +347,11 @@ int rnic_poll_cq(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion 
 		return taken;
 	if (max_count > INT32_MAX)
 		max_count = INT32_MAX;
+	if (poll_has_rules(cq)) {
+		taken = poll_by_rules(cq, max_count, completions);
+		if (taken != 0)
+			return taken;
+	}
 	rnic_spinlock_lock(&cq->lock);
 	taken = take_completions(cq, max_count, completions);
 	cq->empty_polls = taken == 0 ? cq->empty_polls + 1 : 0;

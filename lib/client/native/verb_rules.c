@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define ERRNO_MAX 4095
+#define ERRNO_MAX    4095
+#define DELAY_MAX_NS UINT64_C(60000000000)
 
 /* The daemon writes for microseconds. With a page that stays unfinished the known rules stay. */
 #define READS_MAX 100
@@ -119,7 +120,8 @@ static bool verb_rule_is_right(const struct rnic_verb_rule *rule)
 	return rule->action > RNIC_VERB_NONE && rule->action < RNIC_VERB_ACTION_COUNT &&
 	       rule->value <= value_max[rule->action] &&
 	       (rule->value != 0 || value_max[rule->action] == 0) && rule->often.every != 0 &&
-	       rule->often.pattern_steps <= 64 && rule->jitter_ns <= rule->delay_ns;
+	       rule->often.pattern_steps <= 64 && rule->jitter_ns <= rule->delay_ns &&
+	       rule->delay_ns <= DELAY_MAX_NS;
 }
 
 static bool verb_rule_concerns(const struct verb_rules *rules, const struct rnic_verb_rule *rule)
@@ -168,14 +170,14 @@ static void verb_rules_refresh(struct verb_rules *rules)
 
 /* --- hits ------------------------------------------------------------------------------------ */
 
-/* Uniform in [0, RNIC_RULE_ALWAYS_PPM): the finishing step of splitmix64. */
-static uint32_t verb_rule_draw(const struct known_rule *known)
+/* Uniform in [0, `bound`): the finishing step of splitmix64. */
+static uint64_t verb_rule_draw(const struct known_rule *known, uint64_t bound)
 {
 	uint64_t number = known->rule.seed + known->seen * UINT64_C(0x9e3779b97f4a7c15);
 
 	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (uint32_t)((number ^ number >> 31) % RNIC_RULE_ALWAYS_PPM);
+	return (number ^ number >> 31) % bound;
 }
 
 /* Other programs of the user count in the same word. */
@@ -200,7 +202,7 @@ static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot, uint64_t now
 	if (!rnic_rule_has_time(often, now_ns - known->rule.loaded_ns) ||
 	    !rnic_rule_selects(often, &known->seen) ||
 	    !rnic_rule_has_hits_left(often, known->hits) ||
-	    verb_rule_draw(known) >= often->chance_ppm)
+	    verb_rule_draw(known, RNIC_RULE_ALWAYS_PPM) >= often->chance_ppm)
 		return false;
 	known->hits++;
 	verb_rules_tell_hit(rules, slot, known->rule.id);
@@ -240,4 +242,35 @@ int verb_rules_refuse_operation(struct verb_rules *rules, enum rnic_ctl_operatio
 	const uint8_t call = calls_of[operation];
 
 	return call != 0 ? verb_rules_judge(rules, (enum rnic_verb_call)(call - 1), rule) : 0;
+}
+
+/* How late a completion comes. */
+static uint64_t verb_rule_delay_ns(const struct known_rule *known)
+{
+	const struct rnic_verb_rule *rule = &known->rule;
+
+	return rule->delay_ns - rule->jitter_ns + verb_rule_draw(known, 2 * rule->jitter_ns + 1);
+}
+
+bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action, uint32_t qpn,
+			 uint32_t wc_opcode, uint64_t *effect)
+{
+	const uint32_t bit = rnic_verb_completion_bit(wc_opcode);
+	const uint64_t now_ns = clock_now_ns();
+	bool acts = false;
+
+	rnic_spinlock_lock(&rules->lock);
+	verb_rules_refresh(rules);
+	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
+		const struct rnic_verb_rule *rule = &rules->rules[i].rule;
+
+		if (rule->action != action || (rule->calls >> bit & 1) == 0 ||
+		    (rule->has_qpn != 0 && rule->qpn != qpn) || !verb_rules_hit(rules, i, now_ns))
+			continue;
+		acts = true;
+		*effect = action == RNIC_VERB_DELAY ? verb_rule_delay_ns(&rules->rules[i])
+						    : rule->value;
+	}
+	rnic_spinlock_unlock(&rules->lock);
+	return acts;
 }

@@ -57,4 +57,11 @@ int verb_rules_refuse(struct verb_rules *rules, enum rnic_verb_call call);
 int verb_rules_refuse_operation(struct verb_rules *rules, enum rnic_ctl_operation operation,
 				uint32_t *rule);
 
+/*
+ * Lets the rules of one action judge a completion. Returns whether some acts, and then stores its
+ * `value` at `effect`, or of DELAY the time in nanoseconds.
+ */
+bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action, uint32_t qpn,
+			 uint32_t wc_opcode, uint64_t *effect);
+
 #endif

@@ -235,6 +235,15 @@ user_rules() {
 	refuses "a user has eight rules at most" "there may be 8 rules" \
 		as $user_a "${rnicctl[@]}" add drop,drop,drop,drop,drop,drop,drop,drop
 	check "root has one" ctl 0 fault add drop=1%
+	check "a user's rule for calls" as $user_a "${rnicctl[@]}" add fail=EIO@alloc_pd/nth=2
+	verb_program_start $user_a
+	check "is for the user's programs" says "alloc_pd Input/output error" alloc_pd
+	refuses "and for nobody else's" "it belongs to user $user_a" \
+		as $user_b "${rnicctl[@]}" add "fail=EIO/pid=$verb_pid"
+	verb_program_end
+	verb_program_start $user_b
+	check "whose go on" says "alloc_pd ok" alloc_pd
+	verb_program_end
 	check "a user unloads the own ones" as $user_a "${rnicctl[@]}" clear
 	check "and not root's" grep -q " all .* drop=1%$" <(as $user_a "${rnicctl[@]}" list)
 	ctl 0 fault clear
@@ -304,6 +313,68 @@ call_rules() {
 	verb_program_end
 }
 
+# add_rule RULE: loads it, and keeps its number in `rule`.
+add_rule() {
+	rule=$(ctl 0 fault add "$1" | sed 's/rule //')
+}
+
+# Rules for completions, of two queue pairs whose writes complete by turns.
+completion_rules() {
+	local qpn
+	verb_program_start
+	qpn=$(sed -n 's/^ready \(0x[0-9a-f]*\) .*/\1/p' "$WORK/verb.out")
+	check "no rule" says "0:success 1:success in [0-9][0-9]? ms" "write 2"
+	add_rule "cq:status=RETRY_EXC_ERR@rdma-write/qpn=$qpn/nth=2"
+	check "a status" says "0:success 1:success 2:transport retry counter exceeded 3:success in .*" \
+		"write 4"
+	check "and no other one" says "0:success 1:success 2:success 3:success in .*" "write 4"
+	check "the hit is listed" hits "$rule" "hits == 1"
+	ctl 0 fault clear
+	add_rule "cq:delay=150ms@rdma-write/first=2"
+	check "two that are late" says "0:success 1:success 2:success in (29[0-9]|[3-9]..) ms" \
+		"write 3"
+	check "are two hits" hits "$rule" "hits == 2"
+	ctl 0 fault clear
+	ctl 0 fault add "cq:delay=60s" >/dev/null
+	echo "write 1" >&"$verb_input"
+	check "a rule that is unloaded holds nothing back" ctl 0 fault clear
+	check "so that the program goes on" says "0:success 1:success in .*" "write 2"
+	add_rule "cq:reorder/every=2"
+	check "the order of two queue pairs" says "0:success 2:success 1:success 3:success in .*" \
+		"write 4"
+	ctl 0 fault clear
+	check "is as before" says "0:success 1:success 2:success in .*" "write 3"
+	add_rule "cq:occupy=14@rdma-write"
+	check "places that stay occupied" says "0:success 1:success in .*" "write 2"
+	check "are in use behind the poll" holds 0 cqs "any(r['used'] == 2 for r in rows)"
+	ctl 0 fault clear
+	verb_program_end
+}
+
+# Packet rules of the legal but nasty kind: all of them cost time alone.
+nasty() {
+	check "answers of a receiver that is not ready" ctl 0 fault add rnr/first=20
+	pingpong
+	check "are counted as such" holds 1 counters "rows['rcvd_rnr_err'] >= 10"
+	ctl 0 fault clear
+	check "acknowledgements that are late" ctl 0 fault add delay=3ms@rc-acknowledge/first=10
+	pingpong
+	ctl 0 fault clear
+	add_rule drop/longer=600
+	check "a path with a small MTU takes short packets" \
+		pair_run ibv_rc_pingpong -n 20 -s 512
+	pair_start ibv_rc_pingpong -n 20 -s 2048 -m 1024
+	check "and none that are longer" wait_for 10 has_given_up
+	check "which are hits" hits "$rule" "hits > 2"
+	end_process "$client_pid"
+	end_process "$server_pid"
+	ctl 0 fault clear
+}
+
+has_given_up() {
+	grep -hq "transport retry counter exceeded" "$WORK/client.out" "$WORK/server.out"
+}
+
 bad_input
 events
 link_down
@@ -312,7 +383,9 @@ if [ -n "${RNIC_TEST_DIRECT:-}" ]; then
 	rules_and_direct
 else
 	faults
+	nasty
 	[ "$(id -u)" -ne 0 ] || rights
 fi
 call_rules
+completion_rules
 topology_finish

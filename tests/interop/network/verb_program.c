@@ -19,6 +19,9 @@
 #define ENTRIES 16
 #define BYTES	64
 
+/* A write to the own device takes microseconds. */
+#define DONE_WITHIN_MS 20
+
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_mr *mr;
@@ -213,17 +216,25 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Posts the writes by turns, and takes the completions when all are there. */
+static void rest_ms(long ms)
+{
+	const struct timespec rest = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&rest, NULL);
+}
+
+/* Posts the writes by turns, each when the one before is done, and takes all completions then. */
 static void write_and_poll(int count)
 {
 	struct ibv_wc completions[ENTRIES];
-	const uint64_t begin_ms = now_ms();
+	uint64_t begin_ms;
 	int got = 0;
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		must(post_write(qps[i % QPS], (uint64_t)i) == 0, "post");
-	while (now_ms() - begin_ms < 50)
-		;
+		rest_ms(DONE_WITHIN_MS);
+	}
+	begin_ms = now_ms();
 	while (got < count) {
 		int more = ibv_poll_cq(cq, count - got, completions + got);
 

@@ -3,6 +3,8 @@
 
 #include "tests/unit/unit_test.h"
 
+#include <errno.h>
+
 #define USER 1000u
 
 static const struct rule_owner root = {.uid = 0, .is_of_all = true};
@@ -60,6 +62,39 @@ static void test_whom_rules_concern(void **state)
 	assert_int_equal(rule_table_clear(&table, &root), 1);
 }
 
+/* A rule for calls is none for device processes, but has a slot and hits like all. */
+static void test_rules_for_calls(void **state)
+{
+	static struct rule_reader reader;
+	struct rule_needs needs;
+	struct rnic_verb_rule verb;
+
+	(void)state;
+	assert_int_equal(rule_table_needs("fail=5/pid=7,cq:delay=1s/pid=8", 1, &needs, reason,
+					  sizeof(reason)),
+			 0);
+	assert_false(needs.has_packets);
+	assert_int_equal(needs.pid_count, 2);
+	assert_int_equal(needs.pids[1], 8);
+	assert_int_equal(rule_table_needs("fail=5,drop", 1, &needs, reason, sizeof(reason)), 0);
+	assert_true(needs.has_packets);
+	assert_int_equal(rule_table_needs("fail=5,lose", 1, &needs, reason, sizeof(reason)),
+			 -EINVAL);
+	assert_int_equal(add(&user, "fail=ENOMEM@reg_mr"), 0);
+	assert_false(rule_table_concerns(&table, USER));
+	rule_table_fill(&table, USER, &sent);
+	assert_int_equal(sent.rules[0].id, 0);
+	rule_table_fill_verb(&table, 0, USER, &verb);
+	assert_int_equal(verb.id, 1);
+	assert_int_equal(verb.action, RNIC_VERB_FAIL);
+	rule_table_fill_verb(&table, 0, USER + 1, &verb);
+	assert_int_equal(verb.id, 0);
+	rule_table_count_hits(&table, &reader, 0, 1, 3);
+	rule_table_count_hits(&table, &reader, 0, 1, 2);
+	rule_table_count_hits(&table, &reader, 0, 2, 9);
+	assert_int_equal(rule_table_find(&table, 1)->hits, 3);
+}
+
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -105,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_all_or_none, set_up),
 		cmocka_unit_test_setup(test_whom_rules_concern, set_up),
+		cmocka_unit_test_setup(test_rules_for_calls, set_up),
 		cmocka_unit_test_setup(test_bounds, set_up),
 		cmocka_unit_test_setup(test_hits, set_up),
 	};
