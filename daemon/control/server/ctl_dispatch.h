@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The requests of control connections: HELLO first, then SHOW, CONDITION, VERB_RULES and those of
- * the connection manager. Checks the order, and whether the client may ask, and passes the request to
- * the handler of its operation.
+ * the connection manager. Checks the order, and whether the client may ask, and passes the request
+ * to the handler of its operation.
  */
 #ifndef DAEMON_CONTROL_SERVER_CTL_DISPATCH_H
 #define DAEMON_CONTROL_SERVER_CTL_DISPATCH_H

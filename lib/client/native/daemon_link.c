@@ -3,7 +3,7 @@
 
 #include "lib/client/native/rnic_wait.h"
 #include "lib/client/native/socket_trust.h"
-#include "lib/client/native/verb_rules.h"
+#include "lib/client/native/faults/program_rules.h"
 #include "lib/wait/clock.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"

@@ -13,7 +13,7 @@
 #include "lib/client/native/queues/queue_memory.h"
 #include "lib/client/native/queues/region_map.h"
 #include "lib/client/native/spinlock.h"
-#include "lib/client/native/verb_rules.h"
+#include "lib/client/native/faults/program_rules.h"
 #include "proto/shm/cqe.h"
 #include "proto/shm/region.h"
 #include "proto/shm/wqe.h"
@@ -129,7 +129,7 @@ struct rnic_cq {
 	uint32_t consumer;
 	uint32_t empty_polls; /* since the last entry */
 
-	/* Of rnic_poll_rules.h. */
+	/* Of poll_rules.h. */
 	bool is_overtaken; /* the second entry was taken before the first */
 	bool is_judged;	   /* the first entry comes at due_ns */
 	uint64_t due_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/rnic_objects.h"
-#include "lib/client/native/rnic_poll_rules.h"
+#include "lib/client/native/faults/poll_rules.h"
 #include "lib/client/native/rnic_wait.h"
 #include "lib/wait/clock.h"
 #include "proto/ctl/direct_device.h"
@@ -185,8 +185,8 @@ static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entr
 	return *qp != NULL && is_current(*qp, entry);
 }
 
-bool rnic_poll_translate(const struct rnic_cq *cq, const struct rnic_cqe *entry, uint64_t time_ns,
-			 struct rnic_completion *completion)
+static bool poll_translate_entry(const struct rnic_cq *cq, const struct rnic_cqe *entry,
+				 uint64_t time_ns, struct rnic_completion *completion)
 {
 	struct rnic_srq *srq;
 	struct rnic_qp *qp;
@@ -244,10 +244,10 @@ __attribute__((noinline)) static int poll_by_rules(struct rnic_cq *cq, uint32_t 
 
 	for (;;) {
 		rnic_spinlock_lock(&cq->lock);
-		taken = rnic_poll_by_rules(cq, max_count, completions, &wait_ns);
+		taken = rnic_poll_by_rules(cq, max_count, completions, poll_translate_entry,
+					   &wait_ns);
 		rnic_spinlock_unlock(&cq->lock);
-		if (taken != 0 || wait_ns == 0 || rnic_context_lost(cq->context) != 0 ||
-		    !verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS))
+		if (taken != 0 || wait_ns == 0 || rnic_context_lost(cq->context) != 0)
 			return taken;
 		rnic_poll_hold_on(cq, wait_ns);
 	}
@@ -256,7 +256,8 @@ __attribute__((noinline)) static int poll_by_rules(struct rnic_cq *cq, uint32_t 
 /* Whether polls must ask rules, or finish what a rule that is gone has begun. */
 static inline bool poll_has_rules(const struct rnic_cq *cq)
 {
-	return verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS) || cq->is_overtaken;
+	return verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS) ||
+	       cq->is_overtaken || cq->is_judged;
 }
 
 /* The device inside the program fills the queue in the caller's own turns. */

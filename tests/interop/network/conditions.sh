@@ -285,12 +285,13 @@ has_lines() {
 	[ "$(wc -l <"$WORK/verb.out")" -ge "$1" ]
 }
 
-# Rules for calls reach a program that runs, on both paths; a program cannot tell them from a kernel.
+# Rules for calls reach a program that runs, on both paths. It gets an errno as from a kernel.
 call_rules() {
 	local call
 	verb_program_start
 	check "no rule" says "reg_mr ok" reg_mr
-	check "a registration that fails at the third call" ctl 0 fault add fail=ENOMEM@reg_mr/nth=3
+	check "a registration that fails at the third call" \
+		ctl 0 fault add fail=ENOMEM@reg_mr/nth=3
 	check "not the second" says "reg_mr ok" reg_mr reg_mr
 	check "but the third" says "reg_mr Cannot allocate memory" reg_mr
 	check "and not the fourth" says "reg_mr ok" reg_mr
@@ -302,7 +303,8 @@ call_rules() {
 		check "the hit is listed" hits "$(sed 's/rule //' "$WORK/rule")" "hits == 1"
 	done
 	ctl 0 fault clear
-	ctl 0 fault add "fail=12@create/pattern=ok fail,fail=EAGAIN@alloc_pd/program=other" >/dev/null
+	ctl 0 fault add "fail=12@create/pattern=ok fail" >/dev/null
+	ctl 0 fault add "fail=EAGAIN@alloc_pd/program=other" >/dev/null
 	check "a pattern" says "create_qp Cannot allocate memory" create_cq create_qp
 	check "the rule of another program" says "alloc_pd ok" alloc_pd
 	ctl 0 fault clear
@@ -325,8 +327,8 @@ completion_rules() {
 	qpn=$(sed -n 's/^ready \(0x[0-9a-f]*\) .*/\1/p' "$WORK/verb.out")
 	check "no rule" says "0:success 1:success in [0-9][0-9]? ms" "write 2"
 	add_rule "cq:status=RETRY_EXC_ERR@rdma-write/qpn=$qpn/nth=2"
-	check "a status" says "0:success 1:success 2:transport retry counter exceeded 3:success in .*" \
-		"write 4"
+	check "a status" says \
+		"0:success 1:success 2:transport retry counter exceeded 3:success in .*" "write 4"
 	check "and no other one" says "0:success 1:success 2:success 3:success in .*" "write 4"
 	check "the hit is listed" hits "$rule" "hits == 1"
 	ctl 0 fault clear

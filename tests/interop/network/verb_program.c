@@ -19,12 +19,10 @@
 #define ENTRIES 16
 #define BYTES	64
 
-/* A write to the own device takes microseconds. */
-#define DONE_WITHIN_MS 20
-
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_mr *mr;
+static struct ibv_comp_channel *channel;
 static struct ibv_cq *cq;
 static struct ibv_qp *qps[QPS];
 static uint8_t buffer[BYTES];
@@ -104,7 +102,9 @@ static void set_up(uint8_t gid_index)
 	must(context != NULL, "ibv_open_device");
 	ibv_free_device_list(devices);
 	pd = ibv_alloc_pd(context);
-	cq = ibv_create_cq(context, ENTRIES, NULL, NULL, 0);
+	channel = ibv_create_comp_channel(context);
+	must(channel != NULL, "channel");
+	cq = ibv_create_cq(context, ENTRIES, NULL, channel, 0);
 	must(pd != NULL && cq != NULL, "PD and CQ");
 	mr = ibv_reg_mr(pd, buffer, sizeof(buffer),
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -216,24 +216,27 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void rest_ms(long ms)
+/* Posts a write, and waits until its completion lies in the queue. */
+static void write_until_done(int number)
 {
-	const struct timespec rest = {.tv_nsec = ms * 1000000};
+	struct ibv_cq *found;
+	void *user;
 
-	nanosleep(&rest, NULL);
+	must(ibv_req_notify_cq(cq, 0) == 0, "ibv_req_notify_cq");
+	must(post_write(qps[number % QPS], (uint64_t)number) == 0, "ibv_post_send");
+	must(ibv_get_cq_event(channel, &found, &user) == 0, "ibv_get_cq_event");
+	ibv_ack_cq_events(found, 1);
 }
 
-/* Posts the writes by turns, each when the one before is done, and takes all completions then. */
+/* Writes by turns, and takes all completions then. */
 static void write_and_poll(int count)
 {
 	struct ibv_wc completions[ENTRIES];
 	uint64_t begin_ms;
 	int got = 0;
 
-	for (int i = 0; i < count; i++) {
-		must(post_write(qps[i % QPS], (uint64_t)i) == 0, "post");
-		rest_ms(DONE_WITHIN_MS);
-	}
+	for (int i = 0; i < count; i++)
+		write_until_done(i);
 	begin_ms = now_ms();
 	while (got < count) {
 		int more = ibv_poll_cq(cq, count - got, completions + got);

@@ -193,7 +193,7 @@ static int read_pid(struct fault_reader *reader, struct fault_rule *rule)
 	return 0;
 }
 
-static int read_program(struct fault_reader *reader, struct fault_rule *rule)
+static int fault_read_program(struct fault_reader *reader, struct fault_rule *rule)
 {
 	const size_t length = fault_reader_word(reader);
 
@@ -223,7 +223,7 @@ static const struct {
 	{"peer=", OF_PACKETS, read_peer},
 	{"psn=", OF_PACKETS, read_psn},
 	{"longer=", OF_PACKETS, read_longer},
-	{"program=", OF_VERBS, read_program},
+	{"program=", OF_VERBS, fault_read_program},
 	{"pid=", OF_VERBS, read_pid},
 	{"from=", OF_ALL, read_from},
 	{"for=", OF_ALL, read_for},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/client/native/rnic_poll_rules.h"
+#include "lib/client/native/faults/poll_rules.h"
 
 #include "lib/wait/clock.h"
 #include "proto/ctl/direct_device.h"
@@ -11,7 +11,7 @@
 /* A poll looks again so soon, because the rule may be unloaded. */
 #define HOLD_ON_NS 100000
 
-static uint32_t slot_of(const struct rnic_cq *cq, uint32_t index)
+static uint32_t poll_slot_of(const struct rnic_cq *cq, uint32_t index)
 {
 	return rnic_ring_slot(index,
 			      atomic_load_explicit(&cq->region->slot_zero, memory_order_relaxed),
@@ -39,16 +39,15 @@ static void give_places_back(struct rnic_cq *cq, const struct rnic_cqe *entry)
 
 /* Takes the entry at `index`, behind which the queue goes on at `consumer`. */
 static bool take_at(struct rnic_cq *cq, uint32_t index, uint32_t consumer,
-		    struct rnic_completion *completion)
+		    struct rnic_completion *completion, poll_translate *translate)
 {
-	const uint32_t slot = slot_of(cq, index);
+	const uint32_t slot = poll_slot_of(cq, index);
 	const struct rnic_cqe entry = cq->entries[slot];
 	uint64_t status;
 
 	cq->consumer = consumer;
 	give_places_back(cq, &entry);
-	if (!rnic_poll_translate(cq, &entry, cq->times_ns != NULL ? cq->times_ns[slot] : 0,
-				 completion))
+	if (!translate(cq, &entry, cq->times_ns != NULL ? cq->times_ns[slot] : 0, completion))
 		return false;
 	if (entry.status == RNIC_WC_SUCCESS &&
 	    entry_is_hit(cq, &entry, RNIC_VERB_STATUS, &status)) {
@@ -58,14 +57,19 @@ static bool take_at(struct rnic_cq *cq, uint32_t index, uint32_t consumer,
 	return true;
 }
 
-/* How long rules hold the first entry back from now on. Each entry is judged once. */
+/*
+ * How long rules hold the first entry back from now on. Each entry is judged once, and free when
+ * the rules are gone.
+ */
 static uint64_t held_for_ns(struct rnic_cq *cq)
 {
 	const uint64_t now_ns = clock_now_ns();
 	uint64_t delay_ns = 0;
 
+	if (!verb_rules_have(cq->context->rules, RNIC_VERB_KIND_COMPLETIONS))
+		return 0;
 	if (!cq->is_judged) {
-		entry_is_hit(cq, &cq->entries[slot_of(cq, cq->consumer)], RNIC_VERB_DELAY,
+		entry_is_hit(cq, &cq->entries[poll_slot_of(cq, cq->consumer)], RNIC_VERB_DELAY,
 			     &delay_ns);
 		cq->is_judged = true;
 		cq->due_ns = now_ns + delay_ns;
@@ -76,15 +80,15 @@ static uint64_t held_for_ns(struct rnic_cq *cq)
 /* Whether the second entry is to overtake the first one. */
 static bool lets_overtake(struct rnic_cq *cq)
 {
-	const struct rnic_cqe *first = &cq->entries[slot_of(cq, cq->consumer)];
-	const struct rnic_cqe *second = &cq->entries[slot_of(cq, cq->consumer + 1)];
+	const struct rnic_cqe *first = &cq->entries[poll_slot_of(cq, cq->consumer)];
+	const struct rnic_cqe *second = &cq->entries[poll_slot_of(cq, cq->consumer + 1)];
 	uint64_t effect;
 
 	return first->qpn != second->qpn && entry_is_hit(cq, first, RNIC_VERB_REORDER, &effect);
 }
 
 int rnic_poll_by_rules(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions,
-		       uint64_t *wait_ns)
+		       poll_translate *translate, uint64_t *wait_ns)
 {
 	int64_t pending =
 		rnic_ring_pending(rnic_word_load(&cq->region->producer), cq->consumer, cq->slots);
@@ -101,10 +105,11 @@ int rnic_poll_by_rules(struct rnic_cq *cq, uint32_t max_count, struct rnic_compl
 			break;
 		if (pending > 1 && !cq->is_overtaken && lets_overtake(cq)) {
 			cq->is_overtaken = true;
-			taken += take_at(cq, first + 1, first, &completions[taken]);
+			taken += take_at(cq, first + 1, first, &completions[taken], translate);
 			continue;
 		}
-		taken += take_at(cq, first, first + 1 + cq->is_overtaken, &completions[taken]);
+		taken += take_at(cq, first, first + 1 + cq->is_overtaken, &completions[taken],
+				 translate);
 		pending -= 1 + cq->is_overtaken;
 		cq->is_overtaken = false;
 		cq->is_judged = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/client/native/verb_rules.h"
+#include "lib/client/native/faults/program_rules.h"
 
 #include "lib/wait/clock.h"
 #include "proto/base/bits.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules for calls and completions, from pages that may hold anything. */
-#include "lib/client/native/verb_rules.h"
+#include "lib/client/native/faults/program_rules.h"
 
 #include "lib/wait/clock.h"
 #include "proto/base/bits.h"

@@ -6,8 +6,8 @@
  *
  * A context owns its object, and its counts are those of the context.
  */
-#ifndef LIB_CLIENT_NATIVE_VERB_RULES_H
-#define LIB_CLIENT_NATIVE_VERB_RULES_H
+#ifndef LIB_CLIENT_NATIVE_FAULTS_PROGRAM_RULES_H
+#define LIB_CLIENT_NATIVE_FAULTS_PROGRAM_RULES_H
 
 #include "lib/client/native/spinlock.h"
 #include "proto/base/verb_rules.h"

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking completions while rules of faults for completions are loaded (verb_rules.h): what
+ * Taking completions while rules of faults for completions are loaded (program_rules.h): what
  * rnic_poll.c does, with statuses that rules change, entries that come later or overtake, and
  * entries that stay occupied.
  */
-#ifndef LIB_CLIENT_NATIVE_RNIC_POLL_RULES_H
-#define LIB_CLIENT_NATIVE_RNIC_POLL_RULES_H
+#ifndef LIB_CLIENT_NATIVE_FAULTS_POLL_RULES_H
+#define LIB_CLIENT_NATIVE_FAULTS_POLL_RULES_H
 
 #include "lib/client/native/rnic_objects.h"
+
+/*
+ * Fills in the completion of an entry whose place was given back. False: its queue was destroyed,
+ * and nobody wants to know.
+ */
+typedef bool poll_translate(const struct rnic_cq *cq, const struct rnic_cqe *entry,
+			    uint64_t time_ns, struct rnic_completion *completion);
 
 /*
  * Under the queue's lock. Returns how many entries it took, or -EIO when the daemon's index makes
@@ -15,16 +22,9 @@
  * no entry.
  */
 int rnic_poll_by_rules(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions,
-		       uint64_t *wait_ns);
+		       poll_translate *translate, uint64_t *wait_ns);
 
 /* Waits for a part of the time. The caller holds no lock, and polls then. */
 void rnic_poll_hold_on(struct rnic_cq *cq, uint64_t wait_ns);
-
-/*
- * Of rnic_poll.c: fills in the completion of an entry that lies at `time_ns`. False: its queue was
- * destroyed, and nobody wants to know. The caller has given the entry's place back.
- */
-bool rnic_poll_translate(const struct rnic_cq *cq, const struct rnic_cqe *entry, uint64_t time_ns,
-			 struct rnic_completion *completion);
 
 #endif
