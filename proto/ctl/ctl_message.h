@@ -531,6 +531,8 @@ enum rnic_condition {
 	RNIC_CONDITION_FAULT_ADD,    /* loads the rules of `text`, line `number` of a file */
 	RNIC_CONDITION_FAULT_DELETE, /* unloads rule `number` */
 	RNIC_CONDITION_FAULT_CLEAR,  /* unloads all rules that the asker may unload */
+	RNIC_CONDITION_LINK_FLAP,    /* by turns down and up, for the times of `text`: "1s/500ms" */
+	RNIC_CONDITION_GID_RENUMBER, /* GIDs that nobody uses get other indexes */
 	RNIC_CONDITION_COUNT,
 };
 
@@ -539,7 +541,7 @@ struct rnic_ctl_condition {
 	uint32_t client_id; /* of CQ_ERR and SRQ_ERR; else 0 */
 	uint32_t number;
 	uint32_t reserved;
-	char text[RNIC_CTL_RULES_TEXT_BYTES]; /* of FAULT_ADD, fault_rule.h; else empty */
+	char text[RNIC_CTL_RULES_TEXT_BYTES]; /* of FAULT_ADD (fault_rule.h) and LINK_FLAP */
 };
 
 /* What happened, as a sentence; "": what was asked for, and there is nothing to add. */

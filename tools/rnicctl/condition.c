@@ -147,16 +147,20 @@ int link_main(int argc, char **argv)
 	static const struct word words[] = {
 		{"down", RNIC_CONDITION_LINK_DOWN, NULL},
 		{"up", RNIC_CONDITION_LINK_UP, NULL},
+		{"flap", RNIC_CONDITION_LINK_FLAP, "times (DOWN/UP, such as 500ms/2s)"},
+		{"renumber", RNIC_CONDITION_GID_RENUMBER, NULL},
 		{0},
 	};
 	static const struct word state = {"", RNIC_CONDITION_LINK, NULL};
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = condition_parse,
-		.args_doc = "[down|up] [DEVICE]",
+		.args_doc = "[down|up|renumber] [DEVICE]\nflap DOWN[/UP]",
 		.doc = "Bring the link of the device down, as if its cable were drawn, or up "
-		       "again; without a word, say how it is. DEVICE is the name of the device or "
-		       "of its network interface.",
+		       "again; without a word, say how it is. It flaps, down and up by turns for "
+		       "such times, until the next down or up. renumber gives GIDs that nobody "
+		       "uses other indexes. DEVICE is the name of the device or of its network "
+		       "interface.",
 	};
 	struct condition_options options = {.words = words};
 

@@ -124,6 +124,9 @@ int condition_object_find(struct admin_link *link, const char *name,
 	const char *at = name;
 
 	switch (condition->condition) {
+	case RNIC_CONDITION_LINK_FLAP:
+		snprintf(condition->text, sizeof(condition->text), "%s", name);
+		return 0;
 	case RNIC_CONDITION_CQ_ERR:
 		return find_cq_of(link, name, condition);
 	case RNIC_CONDITION_SRQ_ERR:

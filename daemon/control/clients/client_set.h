@@ -43,6 +43,9 @@ struct device_settings {
 struct condition_calls {
 	void (*cut_link)(void *context, bool is_cut);
 	void (*set_rules)(void *context); /* those of the device set have changed */
+	/* The link is down and up by turns, until cut_link(). */
+	void (*flap_link)(void *context, uint64_t down_ns, uint64_t up_ns);
+	void (*renumber_gids)(void *context);
 	void *context;
 };
 

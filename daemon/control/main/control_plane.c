@@ -266,12 +266,41 @@ static int control_become_user(const struct identity *user, char *reason)
 	return result;
 }
 
+static void control_change_link(struct control_plane *control, bool is_cut)
+{
+	backplane_cut(&control->backplane, is_cut);
+	device_network_cut(&control->network, is_cut);
+}
+
+/* Changes a link that flaps, when it is time. */
+static void control_turn_flap(struct control_plane *control, uint64_t now_ns)
+{
+	if (link_flap_turn(&control->flap, now_ns))
+		control_change_link(control, control->flap.is_down);
+}
+
 static void control_cut_link(void *context, bool is_cut)
 {
 	struct control_plane *control = context;
 
-	backplane_cut(&control->backplane, is_cut);
-	device_network_cut(&control->network, is_cut);
+	link_flap_end(&control->flap);
+	if (control->facts.is_cut != is_cut)
+		control_change_link(control, is_cut);
+}
+
+static void control_flap_link(void *context, uint64_t down_ns, uint64_t up_ns)
+{
+	struct control_plane *control = context;
+
+	link_flap_begin(&control->flap, down_ns, up_ns, control->clients.now_ns);
+	control_turn_flap(control, control->clients.now_ns);
+}
+
+static void control_renumber_gids(void *context)
+{
+	struct control_plane *control = context;
+
+	device_network_renumber(&control->network);
 }
 
 static void control_set_rules(void *context)
@@ -292,7 +321,8 @@ static int control_open_clients(struct control_plane *control, const struct cont
 		.facts = &control->facts,
 		.settings = &control->settings,
 		.neighbours = &control->network.neighbours,
-		.conditions = {control_cut_link, control_set_rules, control},
+		.conditions = {control_cut_link, control_set_rules, control_flap_link,
+			       control_renumber_gids, control},
 		.own_descriptors = control_own_descriptors(&control->backplane.lanes),
 	};
 	const struct ctl_server_config server_config = {
@@ -381,6 +411,7 @@ int control_plane_open(struct control_plane *control, const struct control_confi
 
 	memset(control, 0, sizeof(*control));
 	reason[0] = '\0';
+	link_flap_end(&control->flap);
 	result = control_choose_socket(config, room, &path, reason);
 	if (result == 0 && config->capture != NULL && geteuid() == 0)
 		result = socket_directory_check_file(config->capture, reason, CONTROL_REASON_BYTES);
@@ -441,6 +472,7 @@ bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 
 	clients->now_ns = now_ns;
 	device_network_tick(&control->network, now_ns);
+	control_turn_flap(control, now_ns);
 	was_busy = backplane_turn(&control->backplane, now_ns);
 	if (device_set_take_news(&control->backplane.devices)) {
 		request_server_wake(&clients->peers.server);
@@ -487,6 +519,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 		client_next_hello_ns(&control->clients),
 		request_server_next_deadline_ns(&control->clients.peers.server),
 		device_network_next_deadline_ns(&control->network),
+		control->flap.next_ns,
 		control->server.retry_ns,
 		control->view.due_ns,
 		log_next_deadline_ns(),

@@ -9,6 +9,7 @@
 
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/main/backplane.h"
+#include "daemon/control/main/link_flap.h"
 #include "daemon/control/network/addressing.h"
 #include "daemon/control/network/device_network.h"
 #include "daemon/control/server/ctl_server.h"
@@ -63,6 +64,7 @@ struct control_plane {
 	struct ctl_server server;
 	struct pci_shape pci;
 	struct device_view view;
+	struct link_flap flap;
 };
 
 /*

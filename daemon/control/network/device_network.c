@@ -241,10 +241,10 @@ int device_network_begin(struct device_network *network, char *reason)
 	return 0;
 }
 
-static void network_update_gids(struct device_network *network)
+/* `changed` is a mask of slots that changed before. */
+static void network_update_gids(struct device_network *network, uint32_t changed)
 {
-	uint32_t changed = network_update_table(network, network_gid_is_used);
-
+	changed |= network_update_table(network, network_gid_is_used);
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
 		if ((changed & UINT32_C(1) << i) != 0)
 			network_update_slot(network, i);
@@ -313,14 +313,14 @@ static void network_show(struct device_network *network)
 			    strerror(-error));
 }
 
-static void network_apply(struct device_network *network)
+static void network_apply(struct device_network *network, uint32_t changed)
 {
 	const struct device_facts *facts = network->facts;
 	const struct rnic_ctl_gids_reply gids = facts->gids;
 	const uint32_t state = facts->port.state;
 
 	network_follow_netdev(network);
-	network_update_gids(network);
+	network_update_gids(network, changed);
 	network_plan_retry(network);
 	device_network_fill_facts(network);
 	if (memcmp(&facts->gids, &gids, sizeof(gids)) != 0 || facts->port.state != state)
@@ -341,14 +341,19 @@ void device_network_cut(struct device_network *network, bool is_cut)
 void device_network_follow(struct device_network *network)
 {
 	while (netdev_watch_next(&network->watch))
-		network_apply(network);
+		network_apply(network, 0);
+}
+
+void device_network_renumber(struct device_network *network)
+{
+	network_apply(network, gid_table_vacate(&network->gids, network_gid_is_used, network));
 }
 
 void device_network_tick(struct device_network *network, uint64_t now_ns)
 {
 	neighbour_queries_tick(&network->neighbours, now_ns);
 	if (now_ns >= network->retry_ns)
-		network_apply(network);
+		network_apply(network, 0);
 }
 
 uint64_t device_network_next_deadline_ns(const struct device_network *network)

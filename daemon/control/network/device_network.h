@@ -85,6 +85,12 @@ void device_network_fill_facts(struct device_network *network);
  */
 int device_network_begin(struct device_network *network, char *reason);
 
+/*
+ * Gives the addresses whose GIDs nobody uses other indexes, as if they had gone and come again. The
+ * others keep theirs.
+ */
+void device_network_renumber(struct device_network *network);
+
 /* Processes all changes of the interface. */
 void device_network_follow(struct device_network *network);
 

@@ -26,9 +26,12 @@ static const struct gid_address *gid_table_find_address(const struct gid_address
 /* The slot of `gid`; for the zero GID the first free one. NULL when there is none. */
 static struct gid_slot *gid_table_find_slot(struct gid_table *table, const struct rnic_gid *gid)
 {
-	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
-		if (rnic_gid_equal(&table->slots[i].gid, gid))
-			return &table->slots[i];
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		struct gid_slot *slot = &table->slots[(table->first + i) % GID_TABLE_SLOTS];
+
+		if (rnic_gid_equal(&slot->gid, gid))
+			return slot;
+	}
 	return NULL;
 }
 
@@ -112,6 +115,22 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 	for (enum gid_kind kind = GID_LINK_LOCAL; kind < GID_KINDS; kind++)
 		add_kind(table, kind, addresses, count, &changed);
 	return changed;
+}
+
+uint32_t gid_table_vacate(struct gid_table *table, gid_is_used *is_used, void *context)
+{
+	uint32_t vacated = 0;
+
+	table->first = (table->first + 1) % GID_TABLE_SLOTS;
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		struct gid_slot *slot = &table->slots[i];
+
+		if (rnic_gid_is_zero(&slot->gid) || is_used(context, i))
+			continue;
+		*slot = (struct gid_slot){.is_usable = false};
+		vacated |= UINT32_C(1) << i;
+	}
+	return vacated;
 }
 
 static bool is_usable_ipv4(const struct gid_slot *slot)

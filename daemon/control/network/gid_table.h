@@ -29,6 +29,7 @@ struct gid_slot {
 struct gid_table {
 	struct gid_slot slots[GID_TABLE_SLOTS];
 	uint32_t own_slot;   /* see gid_table_own() */
+	uint32_t first;	     /* the slot from which a new address looks for a free one */
 	uint64_t gone_count; /* addresses that ever went while they were in use */
 };
 
@@ -53,6 +54,12 @@ typedef bool gid_is_used(void *context, uint32_t index);
  */
 uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *addresses,
 			  uint32_t count, gid_is_used *is_used, void *context);
+
+/*
+ * Empties the slots that nobody uses, so that gid_table_follow() gives their addresses other ones.
+ * Returns a mask of these slots.
+ */
+uint32_t gid_table_vacate(struct gid_table *table, gid_is_used *is_used, void *context);
 
 /*
  * The slot of the address by which the host reaches itself: the first of IPv4, which survives a

@@ -8,7 +8,9 @@
 #include "daemon/control/supervisor/device_set.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/served_peer/ctl_call.h"
+#include "lib/nic/port/conditions/fault_reader.h"
 #include "proto/base/lane.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +20,9 @@
 /* The progress of a walk over all device processes, in ctl_call.progress[0]; [1] is the order's. */
 #define WALK_LANE_BITS 8
 #define WALK_LANE_MASK ((1u << WALK_LANE_BITS) - 1)
+
+/* All device processes learn of each change of the link. */
+#define LIMIT_FLAP_NS (10 * RNIC_NS_PER_MS)
 
 static bool condition_rules_all(const struct client *asker)
 {
@@ -97,15 +102,72 @@ static int condition_order_all(struct ctl_call *call, uint32_t condition)
 	return 0;
 }
 
+/* The times of "down/up", or of one for both. */
+static int condition_read_times(struct ctl_call *call, const char *text, uint64_t times_ns[2])
+{
+	char message[RNIC_CTL_TEXT_BYTES];
+	struct fault_reader reader = {.begin = text,
+				      .line = 1,
+				      .at = text,
+				      .end = text + strlen(text),
+				      .message = message,
+				      .message_bytes = sizeof(message)};
+	int result = fault_reader_time(&reader, &times_ns[0]);
+
+	times_ns[1] = times_ns[0];
+	if (result == 0 && fault_reader_skip(&reader, "/"))
+		result = fault_reader_time(&reader, &times_ns[1]);
+	if (result == 0 && reader.at != reader.end)
+		result = fault_reader_refuse(&reader, "/ and a time");
+	if (result != 0)
+		return ctl_refuse(call, result, "%s", message);
+	if (times_ns[0] < LIMIT_FLAP_NS || times_ns[1] < LIMIT_FLAP_NS)
+		return ctl_refuse(call, -EINVAL, "a link flaps no faster than in 10 ms");
+	return 0;
+}
+
+static int condition_flap_link(struct ctl_call *call, const struct rnic_ctl_condition *request)
+{
+	const struct client_set *set = call->client->set;
+	struct rnic_ctl_condition_reply *reply = (void *)call->reply.payload;
+	uint64_t times_ns[2];
+	int result;
+
+	if (memchr(request->text, 0, sizeof(request->text)) == NULL)
+		return ctl_refuse(call, -EINVAL, "the text of the times does not end");
+	result = condition_read_times(call, request->text, times_ns);
+	if (result != 0)
+		return result;
+	log_info("rnicctl of user %u lets the link flap", (unsigned)call->client->peer.uid);
+	set->conditions.flap_link(set->conditions.context, times_ns[0], times_ns[1]);
+	snprintf(reply->text, sizeof(reply->text),
+		 "the link is %u ms down and %u ms up by turns, until rnicctl link up",
+		 (unsigned)(times_ns[0] / RNIC_NS_PER_MS),
+		 (unsigned)(times_ns[1] / RNIC_NS_PER_MS));
+	return 0;
+}
+
+/* Renumbers GIDs when all device processes have said which ones they use. */
+static int condition_renumber(struct ctl_call *call)
+{
+	const struct client_set *set = call->client->set;
+	const int result = condition_order_all(call, RNIC_CONDITION_LINK);
+
+	if (result != 0)
+		return result;
+	log_info("rnicctl of user %u renumbers GIDs", (unsigned)call->client->peer.uid);
+	set->conditions.renumber_gids(set->conditions.context);
+	return 0;
+}
+
 static int condition_set_link(struct ctl_call *call, bool is_cut)
 {
 	const struct client_set *set = call->client->set;
 
-	if (set->facts->is_cut != is_cut) {
+	if (set->facts->is_cut != is_cut)
 		log_info("rnicctl of user %u brings the link %s", (unsigned)call->client->peer.uid,
 			 is_cut ? "down" : "up");
-		set->conditions.cut_link(set->conditions.context, is_cut);
-	}
+	set->conditions.cut_link(set->conditions.context, is_cut);
 	/* The order comes behind the facts: its answer says that they are applied. */
 	return condition_order_all(call, RNIC_CONDITION_LINK);
 }
@@ -331,6 +393,12 @@ int ctl_condition(struct ctl_call *call)
 		return condition_rules_all(call->client)
 			       ? condition_set_link(call, condition == RNIC_CONDITION_LINK_DOWN)
 			       : condition_refuse_all(call);
+	case RNIC_CONDITION_LINK_FLAP:
+		return condition_rules_all(call->client) ? condition_flap_link(call, request)
+							 : condition_refuse_all(call);
+	case RNIC_CONDITION_GID_RENUMBER:
+		return condition_rules_all(call->client) ? condition_renumber(call)
+							 : condition_refuse_all(call);
 	case RNIC_CONDITION_PORT_ERR:
 	case RNIC_CONDITION_PORT_ACTIVE:
 	case RNIC_CONDITION_GID_CHANGE:

@@ -65,6 +65,52 @@ link_down() {
 	end_process $watch
 }
 
+# A stream of writes, with a timeout that is longer than an outage, goes on while the link flaps.
+link_flaps() {
+	local watch
+	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
+	watch=$!
+	own $watch
+	wait_for 20 grep -q "async event" "$WORK/watch"
+	pair_start ib_write_bw -F -s 4096 -D 3 -u 18
+	check "the traffic runs" wait_for 20 traffic_runs
+	check "the link flaps" grep -qx \
+		"the link is 100 ms down and 200 ms up by turns, until rnicctl link up" \
+		<(ctl 0 link flap 100ms/200ms)
+	check "three times" wait_for 10 has_outages 3
+	check "until it is up" ctl 0 link up
+	check "which it says" grep -q "is up$" <(ctl 0 link)
+	pair_wait 60
+	pair_judge "the traffic goes on"
+	end_process $watch
+}
+
+has_outages() {
+	[ "$(grep -c "IBV_EVENT_PORT_ERR" "$WORK/watch")" -ge "$1" ]
+}
+
+gid_index() {
+	query "$1" device \
+		"next(g['index'] for g in rows['gids'] if g['gid'] == '${side_address[$1]}')"
+}
+
+# The GIDs that nobody uses get other indexes, and those in use keep theirs.
+renumbering() {
+	local before
+	event_program_start
+	before=$(gid_index 0)
+	check "GIDs are renumbered" ctl 0 link renumber
+	check "programs hear of it" has_event "GID table change"
+	check "and find another index" test "$(gid_index 0)" -ne "$before"
+	event_program_end
+	verb_program_start "" "$(gid_index 0)"
+	before=$(gid_index 0)
+	check "GIDs are renumbered again" ctl 0 link renumber
+	check "but what is in use stays" test "$(gid_index 0)" -eq "$before"
+	check "and serves" says "0:success in .*" "write 1"
+	verb_program_end
+}
+
 matches_events() {
 	[ "$(grep -o "IBV_EVENT_[A-Z_]*" "$WORK/watch" | tr '\n' ' ')" = \
 		"IBV_EVENT_PORT_ERR IBV_EVENT_PORT_ACTIVE " ]
@@ -131,6 +177,10 @@ bad_input() {
 	refuses "an unknown CQ" "no completion queue 7" ctl 0 event cq-err 7
 	refuses "an unknown client" "no program has it" ctl 0 event cq-err 999999/1
 	refuses "an unknown SRQ" "no shared receive queue 0x77" ctl 0 event srq-err 0x77
+	refuses "no times" "flap of which times" ctl 0 link flap
+	refuses "times that are none" "line 1, column 7, at '10': expected a time such as 10ms" \
+		ctl 0 link flap 100ms/10
+	refuses "times that are too short" "no faster than in 10 ms" ctl 0 link flap 1ms
 	refuses "another device" "this daemon has the device rnic0 at .*, not eth9" \
 		ctl 0 link down eth9
 	check "the device by its name" ctl 0 link up rnic0
@@ -202,7 +252,8 @@ rules_and_direct() {
 rights() {
 	local word
 	event_program_start $user_a
-	for word in "link down" "event port-err" "event device-fatal"; do
+	for word in "link down" "link flap 1s" "link renumber" "event port-err" \
+		"event device-fatal"; do
 		# shellcheck disable=SC2086 # words
 		refuses "$word by a user" "all users: root may do it, user $user_b may not" \
 			as $user_b "$BIN/rnicctl" $word --socket "${side_socket[0]}"
@@ -249,7 +300,7 @@ user_rules() {
 	ctl 0 fault clear
 }
 
-# verb_program_start [UID]: sets verb_pid of the program on side 0.
+# verb_program_start [UID [GID_INDEX]]: sets verb_pid of the program on side 0.
 verb_program_start() {
 	local input
 	mkfifo "$WORK/verb.in"
@@ -257,7 +308,7 @@ verb_program_start() {
 	verb_input=$input
 	(
 		side_user[0]=${1:-}
-		exec_program 0 "$BUILD/tests/verb_program" "${side_gid[0]}"
+		exec_program 0 "$BUILD/tests/verb_program" "${2:-${side_gid[0]}}"
 	) <"$WORK/verb.in" >"$WORK/verb.out" 2>&1 &
 	verb_pid=$!
 	own $!
@@ -390,4 +441,6 @@ else
 fi
 call_rules
 completion_rules
+link_flaps
+renumbering
 topology_finish

@@ -188,12 +188,34 @@ static void test_own(void **state)
 	}
 }
 
+/* Addresses get other slots, but those in use stay. */
+static void test_vacate(void **state)
+{
+	struct gid_address addresses[4];
+	struct gid_table table = {0};
+	const uint32_t count = parse("fe80::1 192.0.2.1 2001:db8::1", addresses);
+	const uint32_t used = 1u << 1;
+	char line[256];
+
+	(void)state;
+	gid_table_follow(&table, addresses, count, is_used, (void *)&used);
+	assert_int_equal(gid_table_vacate(&table, is_used, (void *)&used), 5);
+	assert_int_equal(gid_table_follow(&table, addresses, count, is_used, (void *)&used), 12);
+	format(&table, line);
+	assert_string_equal(line, "- 192.0.2.1 fe80::1 2001:db8::1");
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
+		gid_table_vacate(&table, is_used, (void *)&used);
+		gid_table_follow(&table, addresses, count, is_used, (void *)&used);
+		assert_true(table.slots[1].is_usable);
+		assert_int_equal(gid_table_own(&table), 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follow),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_full_of_gone_addresses),
+		cmocka_unit_test(test_vacate), cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_full),   cmocka_unit_test(test_full_of_gone_addresses),
 		cmocka_unit_test(test_own),
 	};
 
