@@ -294,6 +294,8 @@ static void link_client_carry_out(struct link_client *link)
 	link->answer = (struct rnic_process_order_reply){.request_id = order->request_id};
 	link->answer.status = device_carry_out(link->device, order, link->answer.reason);
 	link->has_answer = true;
+	/* Who sees the answer sees what there was before it. */
+	stats_writer_refresh(link->stats, link->device, clock_now_ns());
 	link_client_answer_order(link);
 }
 

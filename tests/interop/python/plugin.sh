@@ -37,14 +37,14 @@ echo "# tests that pass"
 where=loopback
 [ "$(id -u)" -ne 0 ] || where=namespaces
 (EXPECT_HOSTS=$where exec_pytest good) >"$WORK/good" || fail "they pass" "$WORK/good"
-check "all of them" grep -qE '^14 passed' "$WORK/good"
+check "all of them" grep -qE '^16 passed' "$WORK/good"
 check "they leave nothing" wait_for 20 nothing_left
 check "they keep no capture" test ! -e "$WORK/tests/rnic-failures"
 if [ "$(id -u)" -eq 0 ]; then
 	(EXPECT_HOSTS=loopback exec_pytest good \
 		setpriv --reuid 65533 --regid 65533 --clear-groups) >"$WORK/user" ||
 		fail "an ordinary user's pass" "$WORK/user"
-	check "all of them" grep -qE '^14 passed' "$WORK/user"
+	check "all of them" grep -qE '^16 passed' "$WORK/user"
 	check "they leave nothing" wait_for 20 nothing_left
 else
 	skip_part "tests of root need root"

@@ -49,7 +49,7 @@ def test_device(rnic_device):
 def test_devices(rnic_devices):
     assert [device.name for device in rnic_devices] == ["rnic0", "rnic1", "rnic2"]
     assert len({device.address for device in rnic_devices}) == 3
-    assert [device.fault for device in rnic_devices] == ["drop=2%,seed=7", None, None]
+    assert [device.start_fault for device in rnic_devices] == ["drop=2%,seed=7", None, None]
     bandwidth(rnic_devices[0], rnic_devices[1], "127.0.0.1")
     assert rnic_devices[0].snapshot().moved(rnic_devices[0].first)["sent_pkts"] > 0
     assert rnic_devices[2].counters()["sent_pkts"] == 0
@@ -115,6 +115,33 @@ def test_pyverbs_on_several_devices(rnic_devices):
         with Context(name="rnic0"), Context(name="rnic1"):
             for device in rnic_devices:
                 assert [row["pid"] for row in device.show("clients")] == [os.getpid()]
+
+
+def test_conditions(rnic_device):
+    with rnic_device.link_down():
+        assert rnic_device.show("device")["state"] == "down"
+    assert rnic_device.show("device")["state"] == "active"
+    with rnic_device.link_flap("5s/5s"):
+        assert rnic_device.show("device")["state"] == "down"
+    assert rnic_device.show("device")["state"] == "active"
+    rnic_device.event("port-err")
+    with pytest.raises(rnic.ConditionError, match="no program has it"):
+        rnic_device.qp_error(0x812345)
+    with pytest.raises(rnic.ConditionError, match="no program has it"):
+        rnic_device.event("qp-fatal", 0x812345)
+    with pytest.raises(rnic.ConditionError, match="column 6, at 'ENOMEN': expected an errno"):
+        with rnic_device.fault("fail=ENOMEN"):
+            pass
+
+
+def test_a_registration_that_fails(rnic_device):
+    """The program sees the errno of a kernel, and the rule has its hit."""
+    words = ["ibv_rc_pingpong", "-g", str(rnic_device.gid_index())]
+    with rnic_device.fault("fail=ENOMEM@reg_mr,drop=1%/qpn=0x7fffff") as rules:
+        with pytest.raises(rnic.ProgramFailed, match="register MR"):
+            rnic_device.run(words)
+        assert rules.hits == [1, 0]
+    assert rnic_device.show("faults") == []
 
 
 def test_program_that_fails(rnic_device):

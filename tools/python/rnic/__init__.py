@@ -15,6 +15,7 @@ theirs: what it tells of a device is what `rnicctl show --json` prints. python3-
 it, and the fixtures of the pytest plug-in.
 """
 
+from rnic.conditions import ConditionError, Rules
 from rnic.device import Device, DeviceError, in_process
 from rnic.host import Host, NoNamespaces, two_hosts
 from rnic.program import Program, ProgramFailed, ProgramHung
@@ -23,5 +24,6 @@ from rnic.verbs import VerbsError
 
 __version__ = "0.2.0"
 
-__all__ = ["Device", "DeviceError", "Host", "NoNamespaces", "Program", "ProgramFailed",
-           "ProgramHung", "Snapshot", "Trouble", "VerbsError", "in_process", "two_hosts"]
+__all__ = ["ConditionError", "Device", "DeviceError", "Host", "NoNamespaces", "Program",
+           "ProgramFailed", "ProgramHung", "Rules", "Snapshot", "Trouble", "VerbsError",
+           "in_process", "two_hosts"]

@@ -18,6 +18,7 @@ import time
 from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 from rnic import keeper
+from rnic.conditions import Conditions
 from rnic.program import POLL_SECONDS, Program, ProgramHung, find_program, tail
 from rnic.snapshot import Snapshot, Trouble
 from rnic.verbs import load_verbs
@@ -67,7 +68,7 @@ def free_address() -> str:
             return address
 
 
-class Device:
+class Device(Conditions):
     """One rnicd. Close it with close(), or use it as a context manager.
 
     Without an address or a network interface it gets a loopback address of its own. `fault` and
@@ -81,7 +82,7 @@ class Device:
                  capture: Union[bool, PathLike] = False, options: Sequence[str] = (),
                  prefix: Sequence[str] = (), proc: str = "/proc/self") -> None:
         self._programs = {word: find_program(word) for word in ("rnicd", "rnicctl", "rnic-run")}
-        self.name, self.fault = name, fault
+        self.name, self.start_fault = name, fault
         self.folder = make_folder()
         self.socket = str(self.folder / "rnicd.sock")
         self.capture: Optional[pathlib.Path] = None
@@ -148,7 +149,8 @@ class Device:
 
     def report(self) -> str:
         """What a person should see when something failed on this device, also after close()."""
-        head = f"{self.name}, {self.address}" + (f", fault {self.fault}" if self.fault else "")
+        head = f"{self.name}, {self.address}" + (f", fault {self.start_fault}" if self.start_fault
+                                                 else "")
         try:
             now = self.snapshot() if self._is_open else self.last
         except (DeviceError, subprocess.TimeoutExpired) as error:
@@ -223,7 +225,7 @@ class Device:
     def _start(self, address: Optional[str], netdev: Optional[str],
                options: Sequence[str]) -> None:
         words = ["--name", self.name, *options]
-        words += ["--fault", self.fault] if self.fault else []
+        words += ["--fault", self.start_fault] if self.start_fault else []
         words += ["--capture", str(self.capture)] if self.capture else []
         words += ["--netdev", netdev] if netdev else []
         words += ["--address", address] if address else []
