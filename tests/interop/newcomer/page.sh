@@ -19,7 +19,7 @@ awaits() {
 	socket=$(sed -n 's/.*--socket \([^ ]*\).*/\1/p' <<<"$1")
 	until case $1 in
 		rnicd*) rnicctl show device --socket "$socket" >/dev/null 2>&1 ;;
-		*ibv_rc_pingpong*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
+		*ibv_rc_pingpong* | *ib_write_bw*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
 		*hello*) [ -n "$(ss -Hltn sport = :7000)" ] ;;
 		*rping\ -c*) rnicctl show cm --socket "$socket" | grep -q connecting ;;
 		*rping* | *score*) rnicctl show cm --socket "$socket" | grep -q listening ;;
