@@ -155,7 +155,7 @@ int link_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = condition_parse,
-		.args_doc = "[down|up|renumber] [DEVICE]\nflap DOWN[/UP]",
+		.args_doc = "[down|up|flap|renumber] [DEVICE|DOWN/UP]",
 		.doc = "Bring the link of the device down, as if its cable were drawn, or up "
 		       "again; without a word, say how it is. It flaps, down and up by turns for "
 		       "such times, until the next down or up. renumber gives GIDs that nobody "

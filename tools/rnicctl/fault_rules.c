@@ -129,9 +129,9 @@ int fault_main(int argc, char **argv)
 		.options = argp_options,
 		.parser = fault_parse,
 		.args_doc = "add|list|del|clear [RULES]",
-		.doc = "Load rules that spoil the network, as rnicd --fault has them: "
-		       "rnicctl fault add drop=1%,delay=2ms. list shows how often each acted, "
-		       "del unloads one by its number, clear all.",
+		.doc = "Load rules that spoil the network, calls or completions, as rnicd --fault "
+		       "has them: rnicctl fault add drop=1%,fail=ENOMEM@reg_mr. list shows how "
+		       "often each acted, del unloads one by its number, clear all.",
 	};
 	struct fault_options options = {0};
 	struct admin_link link;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conditions that a test makes on a device while programs run: rnicctl link, event, qp and fault."""
+"""Conditions that a test makes on a device: rnicctl link, event, qp and fault."""
 
 from __future__ import annotations
 
