@@ -234,6 +234,8 @@ static int control_open_backplane(struct control_plane *control,
 enum {
 	LIMIT_GID_DESCRIPTORS = 2, /* of lane 0 at an address */
 
+	LIMIT_LANE_DESCRIPTORS = 2, /* verb_pages.h of its device process */
+
 	/* For the network's messages, the loop, logs, and what a turn opens and closes. */
 	LIMIT_CONTROL_DESCRIPTORS = 64,
 };
@@ -241,8 +243,10 @@ enum {
 /* The descriptors that are not for clients, however many addresses and users there will be. */
 static uint32_t control_own_descriptors(const struct lane_groups *lanes)
 {
-	return lane_groups_descriptors_max(lanes) + RNIC_GIDS_MAX * LIMIT_GID_DESCRIPTORS +
-	       VIEW_COUNTERS_MAX + LIMIT_CONTROL_DESCRIPTORS;
+	return lane_groups_descriptors_max(lanes) +
+	       lane_groups_count(lanes) * LIMIT_LANE_DESCRIPTORS +
+	       RNIC_GIDS_MAX * LIMIT_GID_DESCRIPTORS + VIEW_COUNTERS_MAX +
+	       LIMIT_CONTROL_DESCRIPTORS;
 }
 
 /*
