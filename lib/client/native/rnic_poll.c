@@ -22,6 +22,9 @@
 #define FUTEX_WAIT_NS		     20000
 #define EMPTY_POLLS_PER_HANGUP_CHECK 1024
 
+/* In line in the usual poll, though polls by rules need it too. */
+#define ALWAYS_HERE static inline __attribute__((always_inline))
+
 /*
  * What the calling thread found in its last polls, of whatever queues: a thread that polls a busy
  * queue and an idle one in turn is busy.
@@ -148,8 +151,8 @@ static bool is_current(struct rnic_qp *qp, const struct rnic_cqe *entry)
 	return true;
 }
 
-static void translate(struct rnic_completion *completion, const struct rnic_cqe *entry,
-		      uint64_t time_ns, struct rnic_qp *qp, struct rnic_srq *srq)
+ALWAYS_HERE void translate(struct rnic_completion *completion, const struct rnic_cqe *entry,
+			   uint64_t time_ns, struct rnic_qp *qp, struct rnic_srq *srq)
 {
 	const bool is_success = entry->status == RNIC_WC_SUCCESS;
 
@@ -172,8 +175,8 @@ static void translate(struct rnic_completion *completion, const struct rnic_cqe 
 }
 
 /* Finds the queue whose work the entry was, and whether the application still wants to know. */
-static bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entry,
-			   struct rnic_qp **qp, struct rnic_srq **srq)
+ALWAYS_HERE bool try_find_owner(const struct rnic_cq *cq, const struct rnic_cqe *entry,
+				struct rnic_qp **qp, struct rnic_srq **srq)
 {
 	*qp = NULL;
 	*srq = NULL;
@@ -239,13 +242,16 @@ static int take_completions(struct rnic_cq *cq, uint32_t max_count,
 __attribute__((noinline)) static int poll_by_rules(struct rnic_cq *cq, uint32_t max_count,
 						   struct rnic_completion *completions)
 {
-	uint64_t wait_ns;
+	uint64_t wait_ns = 0;
+	uint32_t usual;
 	int taken;
 
 	for (;;) {
 		rnic_spinlock_lock(&cq->lock);
-		taken = rnic_poll_by_rules(cq, max_count, completions, poll_translate_entry,
-					   &wait_ns);
+		usual = rnic_poll_unconcerned(cq, max_count);
+		taken = usual != 0 ? take_completions(cq, usual, completions)
+				   : rnic_poll_by_rules(cq, max_count, completions,
+							poll_translate_entry, &wait_ns);
 		rnic_spinlock_unlock(&cq->lock);
 		if (taken != 0 || wait_ns == 0 || rnic_context_lost(cq->context) != 0)
 			return taken;

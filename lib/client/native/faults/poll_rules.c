@@ -87,6 +87,22 @@ static bool lets_overtake(struct rnic_cq *cq)
 	return first->qpn != second->qpn && entry_is_hit(cq, first, RNIC_VERB_REORDER, &effect);
 }
 
+uint32_t rnic_poll_unconcerned(const struct rnic_cq *cq, uint32_t max_count)
+{
+	struct verb_rules *rules = cq->context->rules;
+	const int64_t pending =
+		rnic_ring_pending(rnic_word_load(&cq->region->producer), cq->consumer, cq->slots);
+	uint32_t count = 0;
+
+	if (cq->is_overtaken || cq->is_judged)
+		return 0;
+	while (count < max_count && count < pending &&
+	       !verb_rules_concern_work(rules,
+					cq->entries[poll_slot_of(cq, cq->consumer + count)].opcode))
+		count++;
+	return count;
+}
+
 int rnic_poll_by_rules(struct rnic_cq *cq, uint32_t max_count, struct rnic_completion *completions,
 		       poll_translate *translate, uint64_t *wait_ns)
 {

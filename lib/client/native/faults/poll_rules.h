@@ -17,6 +17,12 @@ typedef bool poll_translate(const struct rnic_cq *cq, const struct rnic_cqe *ent
 			    uint64_t time_ns, struct rnic_completion *completion);
 
 /*
+ * Under the queue's lock: how many of the next entries are to be taken as if there were no rules,
+ * at most `max_count`.
+ */
+uint32_t rnic_poll_unconcerned(const struct rnic_cq *cq, uint32_t max_count);
+
+/*
  * Under the queue's lock. Returns how many entries it took, or -EIO when the daemon's index makes
  * no sense. With 0, `wait_ns` is the time for which a rule holds the first entry back; 0: there is
  * no entry.

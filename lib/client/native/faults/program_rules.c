@@ -147,25 +147,58 @@ static bool verb_rules_copy(const struct verb_rules *rules, struct rnic_verb_rul
 	return false;
 }
 
-/* Takes the rules of the page, if it has news. A rule that stays keeps its counts. */
-static void verb_rules_refresh(struct verb_rules *rules)
+/* Keeps the rule in its slot, with its counts if it was there. */
+static void verb_rules_keep(struct verb_rules *rules, uint32_t slot,
+			    const struct rnic_verb_rule *rule)
+{
+	struct known_rule *known = &rules->rules[slot];
+
+	if (known->rule.id != rule->id)
+		*known = (struct known_rule){.rule = *rule};
+	rules->slots[rules->slot_count++] = (uint8_t)slot;
+	atomic_fetch_or_explicit(&rules->calls[rule->action], rule->calls, memory_order_relaxed);
+	if (rule->action != RNIC_VERB_FAIL)
+		atomic_fetch_or_explicit(&rules->works, rule->calls, memory_order_relaxed);
+}
+
+/* Takes the rules of the page, which has news. Under the lock. */
+static void verb_rules_take(struct verb_rules *rules)
 {
 	struct rnic_verb_rule copies[RNIC_VERB_RULES_MAX];
 	uint32_t sequence;
 
-	if (atomic_load_explicit(&rules->page->sequence, memory_order_acquire) == rules->sequence ||
-	    !verb_rules_copy(rules, copies, &sequence))
+	if (!verb_rules_copy(rules, copies, &sequence))
 		return;
-	rules->sequence = sequence;
+	rules->slot_count = 0;
+	atomic_store_explicit(&rules->works, 0, memory_order_relaxed);
+	for (uint32_t i = 0; i < RNIC_VERB_ACTION_COUNT; i++)
+		atomic_store_explicit(&rules->calls[i], 0, memory_order_relaxed);
 	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
-		struct known_rule *known = &rules->rules[i];
-
-		if (copies[i].id == 0 || !verb_rule_is_right(&copies[i]) ||
-		    !verb_rule_concerns(rules, &copies[i]))
-			*known = (struct known_rule){0};
-		else if (known->rule.id != copies[i].id)
-			*known = (struct known_rule){.rule = copies[i]};
+		if (copies[i].id != 0 && verb_rule_is_right(&copies[i]) &&
+		    verb_rule_concerns(rules, &copies[i]))
+			verb_rules_keep(rules, i, &copies[i]);
+		else
+			rules->rules[i].rule.id = 0;
 	}
+	atomic_store_explicit(&rules->sequence, sequence, memory_order_release);
+}
+
+static bool verb_rules_have_news(const struct verb_rules *rules)
+{
+	return atomic_load_explicit(&rules->sequence, memory_order_acquire) !=
+	       atomic_load_explicit(&rules->page->sequence, memory_order_relaxed);
+}
+
+/* Whether some rule of the set applies to this bit. Most calls end here, without the lock. */
+static bool verb_rules_concern(struct verb_rules *rules, const _Atomic uint64_t *set, uint32_t bit)
+{
+	if (verb_rules_have_news(rules)) {
+		rnic_spinlock_lock(&rules->lock);
+		if (verb_rules_have_news(rules))
+			verb_rules_take(rules);
+		rnic_spinlock_unlock(&rules->lock);
+	}
+	return (atomic_load_explicit(set, memory_order_relaxed) >> bit & 1) != 0;
 }
 
 /* --- hits ------------------------------------------------------------------------------------ */
@@ -194,12 +227,12 @@ static void verb_rules_tell_hit(const struct verb_rules *rules, uint32_t slot, u
 }
 
 /* Counts one that the rule in `slot` applies to. Returns whether the rule acts. */
-static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot, uint64_t now_ns)
+static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot)
 {
 	struct known_rule *known = &rules->rules[slot];
 	const struct rnic_rule_often *often = &known->rule.often;
 
-	if (!rnic_rule_has_time(often, now_ns - known->rule.loaded_ns) ||
+	if (!rnic_rule_has_time(often, clock_now_ns() - known->rule.loaded_ns) ||
 	    !rnic_rule_selects(often, &known->seen) ||
 	    !rnic_rule_has_hits_left(often, known->hits) ||
 	    verb_rule_draw(known, RNIC_RULE_ALWAYS_PPM) >= often->chance_ppm)
@@ -211,16 +244,17 @@ static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot, uint64_t now
 
 static int verb_rules_judge(struct verb_rules *rules, enum rnic_verb_call call, uint32_t *id)
 {
-	const uint64_t now_ns = clock_now_ns();
 	int error = 0;
 
+	if (!verb_rules_concern(rules, &rules->calls[RNIC_VERB_FAIL], call))
+		return 0;
 	rnic_spinlock_lock(&rules->lock);
-	verb_rules_refresh(rules);
-	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
-		const struct rnic_verb_rule *rule = &rules->rules[i].rule;
+	for (uint32_t i = 0; i < rules->slot_count; i++) {
+		const uint32_t slot = rules->slots[i];
+		const struct rnic_verb_rule *rule = &rules->rules[slot].rule;
 
 		if (rule->action != RNIC_VERB_FAIL || (rule->calls >> call & 1) == 0 ||
-		    !verb_rules_hit(rules, i, now_ns) || error != 0)
+		    !verb_rules_hit(rules, slot) || error != 0)
 			continue;
 		error = -(int)rule->value;
 		*id = rule->id;
@@ -252,23 +286,29 @@ static uint64_t verb_rule_delay_ns(const struct known_rule *known)
 	return rule->delay_ns - rule->jitter_ns + verb_rule_draw(known, 2 * rule->jitter_ns + 1);
 }
 
+bool verb_rules_concern_work(struct verb_rules *rules, uint32_t wc_opcode)
+{
+	return verb_rules_concern(rules, &rules->works, rnic_verb_completion_bit(wc_opcode));
+}
+
 bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action, uint32_t qpn,
 			 uint32_t wc_opcode, uint64_t *effect)
 {
 	const uint32_t bit = rnic_verb_completion_bit(wc_opcode);
-	const uint64_t now_ns = clock_now_ns();
 	bool acts = false;
 
+	if (!verb_rules_concern(rules, &rules->calls[action], bit))
+		return false;
 	rnic_spinlock_lock(&rules->lock);
-	verb_rules_refresh(rules);
-	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
-		const struct rnic_verb_rule *rule = &rules->rules[i].rule;
+	for (uint32_t i = 0; i < rules->slot_count; i++) {
+		const uint32_t slot = rules->slots[i];
+		const struct rnic_verb_rule *rule = &rules->rules[slot].rule;
 
 		if (rule->action != action || (rule->calls >> bit & 1) == 0 ||
-		    (rule->has_qpn != 0 && rule->qpn != qpn) || !verb_rules_hit(rules, i, now_ns))
+		    (rule->has_qpn != 0 && rule->qpn != qpn) || !verb_rules_hit(rules, slot))
 			continue;
 		acts = true;
-		*effect = action == RNIC_VERB_DELAY ? verb_rule_delay_ns(&rules->rules[i])
+		*effect = action == RNIC_VERB_DELAY ? verb_rule_delay_ns(&rules->rules[slot])
 						    : rule->value;
 	}
 	rnic_spinlock_unlock(&rules->lock);

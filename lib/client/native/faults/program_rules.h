@@ -27,9 +27,13 @@ struct verb_rules {
 	struct rnic_verb_hits_page *hits;
 	uint32_t pid; /* as the daemon sees this program */
 	char program[RNIC_CTL_NAME_BYTES];
-	struct rnic_spinlock lock; /* guards what follows */
-	uint32_t sequence;	   /* of the page, when the rules were taken */
+	struct rnic_spinlock lock; /* guards what follows, and the change of these three */
+	_Atomic uint32_t sequence; /* of the page, when the rules were taken */
+	_Atomic uint64_t calls[RNIC_VERB_ACTION_COUNT]; /* that some rule has, by action */
+	_Atomic uint64_t works;				/* those of all actions but FAIL */
 	struct known_rule rules[RNIC_VERB_RULES_MAX];
+	uint8_t slots[RNIC_VERB_RULES_MAX]; /* of the rules that there are */
+	uint32_t slot_count;
 };
 
 /*
@@ -56,6 +60,9 @@ int verb_rules_refuse(struct verb_rules *rules, enum rnic_verb_call call);
  */
 int verb_rules_refuse_operation(struct verb_rules *rules, enum rnic_ctl_operation operation,
 				uint32_t *rule);
+
+/* Whether some rule may apply to completions of this opcode. */
+bool verb_rules_concern_work(struct verb_rules *rules, uint32_t wc_opcode);
 
 /*
  * Lets the rules of one action judge a completion. Returns whether some acts, and then stores its
