@@ -2,7 +2,8 @@
 /*
  * rnic-run: runs a program with our verbs libraries before the system's, and with the path view at
  * the kernel's places, on a daemon that it starts when none answers. rnic-run becomes the program,
- * so that pid, signals and exit status are the program's own.
+ * so that pid, signals and exit status are the program's own. With a scenario the program is a
+ * child.
  */
 #include "proto/base/bits.h"
 #include "proto/base/path_view.h"
@@ -11,6 +12,9 @@
 #include "tools/rnic-run/daemon_hold.h"
 #include "tools/rnic-run/merged_view.h"
 #include "tools/rnic-run/run_devices.h"
+#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_play.h"
+#include "tools/rnic-run/supervised.h"
 #include "tools/rnic-run/view_namespace.h"
 #include "tools/support/install_tree.h"
 #include "tools/support/machine_socket.h"
@@ -26,6 +30,7 @@
 struct run_options {
 	struct run_devices devices;
 	char **command;
+	const char *scenario; /* NULL: none */
 	bool in_namespace;
 	bool is_direct;
 };
@@ -36,7 +41,15 @@ struct run_libraries {
 	char view_directory[PATH_MAX]; /* that of the guard and the direct device, too */
 };
 
-enum { KEY_NETDEV = 256, KEY_ADDRESS, KEY_NO_DAEMON, KEY_FAULT, KEY_NAMESPACE, KEY_DIRECT };
+enum {
+	KEY_NETDEV = 256,
+	KEY_ADDRESS,
+	KEY_NO_DAEMON,
+	KEY_FAULT,
+	KEY_NAMESPACE,
+	KEY_DIRECT,
+	KEY_SCENARIO,
+};
 
 #define GUARD_LIBRARY	"librnic-guard.so"
 #define VIEW_TREE_BYTES MERGED_VIEW_PATH_BYTES
@@ -50,6 +63,8 @@ static const struct argp_option argp_options[] = {
 	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon, for each socket", 0},
 	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon, for each socket", 0},
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
+	{"scenario", KEY_SCENARIO, "FILE", 0, "Let happen what the file says while COMMAND runs",
+	 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
 #ifdef RNIC_WITH_DIRECT
@@ -77,6 +92,9 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 		return -run_values_add(&devices->addresses, argument);
 	case KEY_FAULT:
 		devices->fault = argument;
+		return 0;
+	case KEY_SCENARIO:
+		options->scenario = argument;
 		return 0;
 	case KEY_NAMESPACE:
 		options->in_namespace = true;
@@ -286,6 +304,63 @@ static int choose_sockets(struct run_devices *devices)
 	return 0;
 }
 
+/* ---- the command ---- */
+
+/* Becomes the command. Returns the exit status when that fails. */
+static int become_command(char **command)
+{
+	execvp(command[0], command);
+	fprintf(stderr, "rnic-run: %s: %s\n", command[0], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
+}
+
+/* Rules for packets do not reach a device inside the command. */
+static int check_direct(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->count; i++) {
+		const struct scenario_line *line = &scenario->lines[i];
+
+		if (!line->is_for_packets)
+			continue;
+		complain("%s: line %u, \"%s\": rules for packets do not reach programs that run "
+			 "with --direct",
+			 scenario->name, line->number, scenario_line_words(line));
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int read_scenario(const struct run_options *options, struct scenario *scenario)
+{
+	char message[SCENARIO_FAULT_BYTES];
+
+	if (scenario_read(scenario, options->scenario, message) != 0) {
+		complain("%s", message);
+		return -1;
+	}
+	return options->is_direct ? check_direct(scenario) : 0;
+}
+
+/* Plays the scenario while the command runs. Returns the exit status of a failure to begin. */
+static int run_scenario(const struct run_options *options, const struct scenario *scenario)
+{
+	const struct supervised_options supervised = {.command = options->command, .output_fd = -1};
+	struct scenario_report report;
+	struct supervised_end end;
+	struct scenario_play play;
+	int error;
+
+	supervised_prepare();
+	if (scenario_play_start(&play, scenario, &options->devices.sockets) < 0)
+		return EXIT_FAILURE;
+	error = supervised_run(&supervised, &end);
+	scenario_play_end(&play, &report);
+	if (error)
+		return EXIT_FAILURE;
+	scenario_report_print(scenario, &report);
+	supervised_exit(end.status);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -300,10 +375,13 @@ int main(int argc, char **argv)
 	struct run_options options = {.devices.may_start = true};
 	struct run_devices *devices = &options.devices;
 	struct run_libraries libraries;
+	struct scenario scenario;
 	char *joined;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	if (options.scenario != NULL && read_scenario(&options, &scenario) != 0)
+		return EXIT_FAILURE;
 	if (find_libraries(&libraries, options.is_direct) < 0 || choose_sockets(devices) < 0 ||
 	    run_devices_ensure(devices) < 0 ||
 	    show_view(&devices->sockets, options.in_namespace) < 0)
@@ -314,7 +392,6 @@ int main(int argc, char **argv)
 	free(joined);
 	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
 		daemon_hold(devices->sockets.paths[i]);
-	execvp(options.command[0], options.command);
-	fprintf(stderr, "rnic-run: %s: %s\n", options.command[0], strerror(errno));
-	return errno == ENOENT ? 127 : 126;
+	return options.scenario != NULL ? run_scenario(&options, &scenario)
+					: become_command(options.command);
 }

@@ -2,8 +2,9 @@
 /* Makes conditions that programs must cope with: rnicctl link, event and qp. */
 #include "tools/rnicctl/rnicctl.h"
 
-#include "tools/rnicctl/condition_object.h"
 #include "tools/rnicctl/daemon_reach.h"
+#include "tools/support/condition_object.h"
+#include "tools/support/condition_words.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -12,18 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A word of a subcommand. */
-struct word {
-	const char *name;
-	enum rnic_condition condition;
-	const char *object; /* what the next word names; NULL: a device, or nothing */
-};
-
 struct condition_options {
 	const char *socket;
-	const struct word *words; /* end with a NULL */
+	const struct condition_word *words; /* end with a NULL */
 	bool needs_word;
-	const struct word *word; /* the given one; NULL: none */
+	const struct condition_word *word; /* the given one; NULL: none */
 	const char *second;	 /* the object or the device; NULL: none */
 };
 
@@ -33,11 +27,11 @@ static const struct argp_option argp_options[] = {
 };
 
 /* Ends the program where the word is none of `words`. */
-static const struct word *find_word(const struct word *words, const char *given,
+static const struct condition_word *find_word(const struct condition_word *words, const char *given,
 				    const struct argp_state *state)
 {
 	char names[160] = "";
-	const struct word *word;
+	const struct condition_word *word;
 
 	for (word = words; word->name != NULL; word++) {
 		const size_t length = strlen(names);
@@ -110,7 +104,7 @@ static int reach_device(struct admin_link *link, const char *socket, const char 
 }
 
 /* Makes the condition of `word` happen, to `object` if the word needs one. */
-static int make_condition(struct admin_link *link, const struct word *word, const char *object)
+static int make_condition(struct admin_link *link, const struct condition_word *word, const char *object)
 {
 	struct rnic_ctl_condition condition = {.condition = word->condition};
 	char text[RNIC_CTL_TEXT_BYTES];
@@ -118,9 +112,8 @@ static int make_condition(struct admin_link *link, const struct word *word, cons
 
 	if (word->object != NULL)
 		error = condition_object_find(link, object, &condition);
-	if (error)
-		return error;
-	error = admin_link_condition(link, &condition, text);
+	if (!error)
+		error = admin_link_condition(link, &condition, text);
 	if (error)
 		fprintf(stderr, "rnicctl: %s\n", link->reason);
 	else if (text[0] != '\0')
@@ -131,7 +124,7 @@ static int make_condition(struct admin_link *link, const struct word *word, cons
 /* Makes the condition that the options say. Returns the exit status. */
 static int run_word(const struct condition_options *options)
 {
-	const struct word *word = options->word;
+	const struct condition_word *word = options->word;
 	struct admin_link link;
 	int error;
 
@@ -144,14 +137,7 @@ static int run_word(const struct condition_options *options)
 
 int link_main(int argc, char **argv)
 {
-	static const struct word words[] = {
-		{"down", RNIC_CONDITION_LINK_DOWN, NULL},
-		{"up", RNIC_CONDITION_LINK_UP, NULL},
-		{"flap", RNIC_CONDITION_LINK_FLAP, "times (DOWN/UP, such as 500ms/2s)"},
-		{"renumber", RNIC_CONDITION_GID_RENUMBER, NULL},
-		{0},
-	};
-	static const struct word state = {"", RNIC_CONDITION_LINK, NULL};
+	static const struct condition_word state = {"", RNIC_CONDITION_LINK, NULL};
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = condition_parse,
@@ -162,7 +148,7 @@ int link_main(int argc, char **argv)
 		       "uses other indexes. DEVICE is the name of the device or of its network "
 		       "interface.",
 	};
-	struct condition_options options = {.words = words};
+	struct condition_options options = {.words = condition_link_words};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (options.word == NULL)
@@ -172,16 +158,6 @@ int link_main(int argc, char **argv)
 
 int event_main(int argc, char **argv)
 {
-	static const struct word words[] = {
-		{"port-err", RNIC_CONDITION_PORT_ERR, NULL},
-		{"port-active", RNIC_CONDITION_PORT_ACTIVE, NULL},
-		{"gid-change", RNIC_CONDITION_GID_CHANGE, NULL},
-		{"device-fatal", RNIC_CONDITION_DEVICE_FATAL, NULL},
-		{"qp-fatal", RNIC_CONDITION_QP_FATAL, "queue pair (QPN)"},
-		{"cq-err", RNIC_CONDITION_CQ_ERR, "completion queue (CQ)"},
-		{"srq-err", RNIC_CONDITION_SRQ_ERR, "shared receive queue (SRQN)"},
-		{0},
-	};
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = condition_parse,
@@ -193,7 +169,7 @@ int event_main(int argc, char **argv)
 		       "but a queue pair is in error with qp-fatal, and a completion queue gets "
 		       "nothing more with cq-err.",
 	};
-	struct condition_options options = {.words = words, .needs_word = true};
+	struct condition_options options = {.words = condition_event_words, .needs_word = true};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	return run_word(&options);
@@ -201,10 +177,6 @@ int event_main(int argc, char **argv)
 
 int qp_main(int argc, char **argv)
 {
-	static const struct word words[] = {
-		{"error", RNIC_CONDITION_QP_ERROR, "queue pair (QPN)"},
-		{0},
-	};
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = condition_parse,
@@ -212,7 +184,7 @@ int qp_main(int argc, char **argv)
 		.doc = "Bring a queue pair into error: what is posted is flushed, and no event "
 		       "comes.",
 	};
-	struct condition_options options = {.words = words, .needs_word = true};
+	struct condition_options options = {.words = condition_qp_words, .needs_word = true};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	return run_word(&options);

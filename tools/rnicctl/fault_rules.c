@@ -2,9 +2,9 @@
 /* Loads, lists and unloads rules of faults while the daemon runs: rnicctl fault. */
 #include "tools/rnicctl/rnicctl.h"
 
-#include "tools/rnicctl/condition_object.h"
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/show.h"
+#include "tools/support/condition_object.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/condition_object.h"
+#include "tools/support/condition_object.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool condition_number_read(const char **text, int base, char end, uint32_t *number)
 {
@@ -20,30 +21,39 @@ bool condition_number_read(const char **text, int base, char end, uint32_t *numb
 	return true;
 }
 
-static int complain_of_number(const char *name, const char *wanted)
+static int refuse_name(struct admin_link *link, const char *name, const char *wanted)
 {
-	fprintf(stderr, "rnicctl: \"%s\" is not %s\n", name, wanted);
+	snprintf(link->reason, sizeof(link->reason), "\"%.60s\" is not %s", name, wanted);
 	return -EINVAL;
 }
 
-/* Stores the client of the one row that has the number; the clients of the others are printed. */
-static int choose_client(const uint32_t *clients, size_t count, const char *name, const char *what,
-			 uint32_t *client_id)
+/* Stores the client of the one row that has the number; else the reason names the clients. */
+static int choose_client(struct admin_link *link, const uint32_t *clients, size_t count,
+			 const char *name, const char *what, uint32_t *client_id)
 {
+	char list[120] = "";
+
 	if (count == 1) {
 		*client_id = clients[0];
 		return 0;
 	}
 	if (count == 0) {
-		fprintf(stderr, "rnicctl: you have no %s %s: rnicctl show lists yours\n", what,
-			name);
+		snprintf(link->reason, sizeof(link->reason),
+			 "you have no %s %.30s: rnicctl show lists yours", what, name);
 		return -ENOENT;
 	}
-	fprintf(stderr, "rnicctl: several programs have a %s %s: type CLIENT/%s, with the client",
-		what, name, name);
-	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "%s%u", i == 0 ? " " : i + 1 < count ? ", " : " or ", clients[i]);
-	fprintf(stderr, "\n");
+	for (size_t i = 0; i < count; i++) {
+		const size_t length = strlen(list);
+
+		snprintf(list + length, sizeof(list) - length, "%s%u",
+			 i == 0		 ? ""
+			 : i + 1 < count ? ", "
+					 : " or ",
+			 clients[i]);
+	}
+	snprintf(link->reason, sizeof(link->reason),
+		 "several programs have a %s %.30s: type CLIENT/%.30s, with the client %s", what,
+		 name, name, list);
 	return -EEXIST;
 }
 
@@ -56,16 +66,14 @@ static int find_cq_client(struct admin_link *link, const char *name,
 	void *rows;
 	int error = admin_link_show(link, RNIC_SHOW_CQS, sizeof(*cqs), &rows, &count);
 
-	if (error) {
-		fprintf(stderr, "rnicctl: %s\n", link->reason);
+	if (error)
 		return error;
-	}
 	cqs = rows;
 	clients = calloc(count + 1, sizeof(*clients));
 	for (size_t i = 0; clients != NULL && i < count; i++)
 		if (cqs[i].slot == condition->number)
 			clients[found++] = cqs[i].client_id;
-	error = clients != NULL ? choose_client(clients, found, name, "completion queue",
+	error = clients != NULL ? choose_client(link, clients, found, name, "completion queue",
 						&condition->client_id)
 				: -ENOMEM;
 	free(clients);
@@ -82,11 +90,11 @@ static int find_cq_of(struct admin_link *link, const char *name,
 		at++;
 		return condition_number_read(&at, 0, '\0', &condition->number)
 			       ? 0
-			       : complain_of_number(name, "CLIENT/CQ of rnicctl show cqs");
+			       : refuse_name(link, name, "CLIENT/CQ of rnicctl show cqs");
 	}
 	at = name;
 	if (!condition_number_read(&at, 0, '\0', &condition->number))
-		return complain_of_number(name, "CQ or CLIENT/CQ of rnicctl show cqs");
+		return refuse_name(link, name, "CQ or CLIENT/CQ of rnicctl show cqs");
 	return find_cq_client(link, name, condition);
 }
 
@@ -101,12 +109,10 @@ static int find_srq_of(struct admin_link *link, const char *name,
 	int error;
 
 	if (!condition_number_read(&at, 0, '\0', &condition->number))
-		return complain_of_number(name, "the SRQN of rnicctl show srqs");
+		return refuse_name(link, name, "the SRQN of rnicctl show srqs");
 	error = admin_link_show(link, RNIC_SHOW_SRQS, sizeof(*srqs), &rows, &count);
-	if (error) {
-		fprintf(stderr, "rnicctl: %s\n", link->reason);
+	if (error)
 		return error;
-	}
 	srqs = rows;
 	for (size_t i = 0; i < count && found == 0; i++) {
 		if (srqs[i].number != condition->number)
@@ -115,14 +121,42 @@ static int find_srq_of(struct admin_link *link, const char *name,
 		found++;
 	}
 	free(rows);
-	return choose_client(&client, found, name, "shared receive queue", &condition->client_id);
+	return choose_client(link, &client, found, name, "shared receive queue",
+			     &condition->client_id);
+}
+
+static int find_qp_of(struct admin_link *link, const char *name,
+		      struct rnic_ctl_condition *condition)
+{
+	const char *at = name[0] == '#' ? name + 1 : name;
+	const struct rnic_show_qp *qps;
+	uint32_t number;
+	size_t count;
+	void *rows;
+	int error;
+
+	if (!condition_number_read(&at, 0, '\0', &number))
+		return refuse_name(link, name, "the QPN of rnicctl show qps");
+	condition->number = number;
+	if (name[0] != '#')
+		return 0;
+	error = admin_link_show(link, RNIC_SHOW_QPS, sizeof(*qps), &rows, &count);
+	if (error)
+		return error;
+	qps = rows;
+	if (number != 0 && number <= count)
+		condition->number = qps[number - 1].qpn;
+	free(rows);
+	if (number != 0 && number <= count)
+		return 0;
+	snprintf(link->reason, sizeof(link->reason), "there are %zu queue pairs, and no %.30s",
+		 count, name);
+	return -ENOENT;
 }
 
 int condition_object_find(struct admin_link *link, const char *name,
 			  struct rnic_ctl_condition *condition)
 {
-	const char *at = name;
-
 	switch (condition->condition) {
 	case RNIC_CONDITION_LINK_FLAP:
 		snprintf(condition->text, sizeof(condition->text), "%s", name);
@@ -132,8 +166,6 @@ int condition_object_find(struct admin_link *link, const char *name,
 	case RNIC_CONDITION_SRQ_ERR:
 		return find_srq_of(link, name, condition);
 	default:
-		return condition_number_read(&at, 0, '\0', &condition->number)
-			       ? 0
-			       : complain_of_number(name, "the QPN of rnicctl show qps");
+		return find_qp_of(link, name, condition);
 	}
 }
