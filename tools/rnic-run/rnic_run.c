@@ -5,11 +5,14 @@
  * so that pid, signals and exit status are the program's own. With a scenario the program is a
  * child.
  */
+#include "lib/nic/port/conditions/fault_reader.h"
 #include "proto/base/bits.h"
 #include "proto/base/path_view.h"
 #include "proto/ctl/direct_device.h"
 #include "tools/rnic-run/complaint.h"
 #include "tools/rnic-run/daemon_hold.h"
+#include "tools/rnic-run/explore.h"
+#include "tools/rnic-run/explore_fault.h"
 #include "tools/rnic-run/merged_view.h"
 #include "tools/rnic-run/run_devices.h"
 #include "tools/rnic-run/scenario.h"
@@ -30,7 +33,8 @@
 struct run_options {
 	struct run_devices devices;
 	char **command;
-	const char *scenario; /* NULL: none */
+	const char *scenario;		/* NULL: none */
+	struct explore_options explore; /* runs 0: none */
 	bool in_namespace;
 	bool is_direct;
 };
@@ -49,6 +53,11 @@ enum {
 	KEY_NAMESPACE,
 	KEY_DIRECT,
 	KEY_SCENARIO,
+	KEY_EXPLORE,
+	KEY_CLASSES,
+	KEY_SEED,
+	KEY_BUDGET,
+	KEY_SAVE,
 };
 
 #define GUARD_LIBRARY	"librnic-guard.so"
@@ -65,6 +74,14 @@ static const struct argp_option argp_options[] = {
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
 	{"scenario", KEY_SCENARIO, "FILE", 0, "Let happen what the file says while COMMAND runs",
 	 0},
+	{"explore", KEY_EXPLORE, "N", 0,
+	 "Run COMMAND N times under scenarios that are drawn, and make the one that fails small",
+	 0},
+	{"classes", KEY_CLASSES, "CLASS,...", 0,
+	 "explore: these of loss, errno, events, order, delay; otherwise all", 0},
+	{"seed", KEY_SEED, "N", 0, "explore: draw other scenarios than with 1", 0},
+	{"budget", KEY_BUDGET, "TIME", 0, "explore: how long a run may take, such as 5s", 0},
+	{"save", KEY_SAVE, "FILE", 0, "explore: where to write the scenario", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
 #ifdef RNIC_WITH_DIRECT
@@ -73,6 +90,58 @@ static const struct argp_option argp_options[] = {
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
 	{0},
 };
+
+static uint64_t read_number(const char *text, uint64_t most, const struct argp_state *state)
+{
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (*text == '-' || end == text || *end != '\0' || errno != 0 || number > most)
+		argp_error(state, "\"%s\" is not a number of at most %llu", text,
+			   (unsigned long long)most);
+	return number;
+}
+
+static uint64_t read_budget(char *text, const struct argp_state *state)
+{
+	char message[128];
+	struct fault_reader reader = {text, 1, text, text + strlen(text), message, sizeof(message)};
+	uint64_t budget_ns;
+
+	if (fault_reader_time(&reader, &budget_ns) != 0 || reader.at != reader.end ||
+	    budget_ns == 0)
+		argp_error(state, "\"%s\" is not a time of at most 60s, such as 5s", text);
+	return budget_ns;
+}
+
+static void take_explore(int key, char *argument, struct explore_options *explore,
+			 const struct argp_state *state)
+{
+	switch (key) {
+	case KEY_EXPLORE:
+		explore->runs = (uint32_t)read_number(argument, 1000000, state);
+		if (explore->runs == 0)
+			argp_error(state, "no run explores nothing");
+		break;
+	case KEY_CLASSES:
+		if (explore_classes_read(argument, &explore->classes) != 0)
+			argp_error(state,
+				   "\"%s\": the classes are loss, errno, events, order, delay",
+				   argument);
+		break;
+	case KEY_SEED:
+		explore->seed = read_number(argument, UINT32_MAX, state);
+		break;
+	case KEY_BUDGET:
+		explore->budget_ns = read_budget(argument, state);
+		break;
+	default:
+		explore->save = argument;
+		break;
+	}
+}
 
 static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
@@ -96,6 +165,13 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 	case KEY_SCENARIO:
 		options->scenario = argument;
 		return 0;
+	case KEY_EXPLORE:
+	case KEY_CLASSES:
+	case KEY_SEED:
+	case KEY_BUDGET:
+	case KEY_SAVE:
+		take_explore(key, argument, &options->explore, state);
+		return 0;
 	case KEY_NAMESPACE:
 		options->in_namespace = true;
 		return 0;
@@ -112,6 +188,10 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which command?");
 		return EINVAL;
+	case ARGP_KEY_END:
+		if (options->scenario != NULL && options->explore.runs != 0)
+			argp_error(state, "--explore makes scenarios, and takes none");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -361,6 +441,14 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	supervised_exit(end.status);
 }
 
+static int run_explore(struct run_options *options)
+{
+	options->explore.command = options->command;
+	options->explore.sockets = &options->devices.sockets;
+	options->explore.is_direct = options->is_direct;
+	return explore(&options->explore);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -372,7 +460,10 @@ int main(int argc, char **argv)
 		       "cannot "
 		       "be executed, 1 when there is no daemon, or no namespace for --ns.",
 	};
-	struct run_options options = {.devices.may_start = true};
+	struct run_options options = {
+		.devices.may_start = true,
+		.explore = {.classes = EXPLORE_ALL_CLASSES, .seed = 1, .save = "explore.scenario"},
+	};
 	struct run_devices *devices = &options.devices;
 	struct run_libraries libraries;
 	struct scenario scenario;
@@ -392,6 +483,7 @@ int main(int argc, char **argv)
 	free(joined);
 	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
 		daemon_hold(devices->sockets.paths[i]);
-	return options.scenario != NULL ? run_scenario(&options, &scenario)
-					: become_command(options.command);
+	if (options.scenario != NULL)
+		return run_scenario(&options, &scenario);
+	return options.explore.runs != 0 ? run_explore(&options) : become_command(options.command);
 }

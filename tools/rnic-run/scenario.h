@@ -43,6 +43,7 @@ struct scenario_line {
 
 struct scenario {
 	char name[SCENARIO_NAME_BYTES]; /* of the file */
+	bool is_quiet; /* says nothing of what is not possible when its time has come */
 	uint32_t count;
 	struct scenario_line lines[SCENARIO_LINES_MAX];
 };

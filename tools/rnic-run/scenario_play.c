@@ -79,7 +79,8 @@ static int begin_line(struct player *player, uint32_t place, uint32_t device)
 	if (!error)
 		error = admin_link_condition(link, &condition, text);
 	if (error) {
-		complain_of_line(player, place, link->reason);
+		if (!player->scenario->is_quiet || line->at_ns == 0)
+			complain_of_line(player, place, link->reason);
 		return error;
 	}
 	if (line->condition == RNIC_CONDITION_FAULT_ADD)
