@@ -61,8 +61,8 @@ static const struct {
 	{EXPLORE_DELAY, FRAME_AT | FRAME_STAY, "{way}delay={delay}@{packet}"},
 	{EXPLORE_DELAY, 0, "cq:delay={delay}@{work}/nth={nth}"},
 	{EXPLORE_DELAY, FRAME_AT | FRAME_STAY, "cq:delay={delay}@{work}"},
-	{EXPLORE_DELAY, 0, "{way}rnr/nth={nth}"},
-	{EXPLORE_DELAY, FRAME_AT | FRAME_STAY, "{way}rnr"},
+	{EXPLORE_DELAY, 0, "rnr/nth={nth}"},
+	{EXPLORE_DELAY, FRAME_AT | FRAME_STAY, "rnr"},
 };
 
 static const char *const packet_names[] = {
@@ -94,11 +94,16 @@ static bool form_has(uint32_t form, const char *name)
 	return strstr(forms[form].text, name) != NULL;
 }
 
+static bool form_is_rnr(uint32_t form)
+{
+	return strncmp(forms[form].text, "rnr", strlen("rnr")) == 0;
+}
+
 static bool form_has_place(uint32_t form, uint32_t place)
 {
 	switch (place) {
 	case EXPLORE_PACKET:
-		return form_has(form, "{way}");
+		return form_has(form, "{way}") || form_is_rnr(form);
 	case EXPLORE_AT:
 		return (forms[form].frame & FRAME_AT) != 0;
 	case EXPLORE_STAY:
@@ -153,14 +158,15 @@ void explore_target_probe(const struct explore_target *target, char text[SCENARI
 	snprintf(text, SCENARIO_TEXT_BYTES, "%sdelay=0ns@%s", target->way, target->name);
 }
 
-/* Only an acknowledgement can say that a receiver was not ready. */
+/* Only an acknowledgement that is sent can say that a receiver was not ready. */
 static bool target_suits(const struct explore_target *target, uint32_t form)
 {
 	const bool is_work = strcmp(target->way, "cq:") == 0;
 
 	if (target->count == 0 || is_work != form_has(form, "{work}"))
 		return false;
-	return !form_has(form, "rnr") || strcmp(target->name, "rc-acknowledge") == 0;
+	return !form_is_rnr(form) ||
+	       (strcmp(target->name, "rc-acknowledge") == 0 && strcmp(target->way, "tx:") == 0);
 }
 
 /* Draws one of the targets that suit the form; EXPLORE_TARGETS_MAX: none does. */
@@ -237,7 +243,8 @@ static bool draw_fault(struct prng *prng, const struct explore_profile *profile,
 	uint32_t count = 0;
 
 	for (uint32_t form = 0; form < RNIC_COUNT_OF(forms); form++) {
-		const bool needs_target = form_has(form, "{way}") || form_has(form, "{work}");
+		const bool needs_target =
+			form_has_place(form, EXPLORE_PACKET) || form_has_place(form, EXPLORE_WORK);
 		const uint32_t target = draw_target(prng, profile, form);
 
 		if (forms[form].group != group || (needs_target && target == EXPLORE_TARGETS_MAX))
