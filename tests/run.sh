@@ -24,6 +24,8 @@
 #       paths                   programs over 21 kinds of network, in an emulated machine; half an
 #                               hour
 #       storm                   50,000 seeds of each storm
+#       explore                 rnic-run --explore on programs with planted mistakes, and for 500
+#                               runs each on the same without them; ten minutes
 #       debian                  the quick start, the README's commands, the quick suites, the
 #                               packages and tools/ci on a fresh Debian 13 and 12 (root)
 #       arm64                   the suites unit, sim, script and abi, built for arm64, under

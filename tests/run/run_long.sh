@@ -4,7 +4,7 @@
 # run.sh sources this file: the parts of --long=PART. Each part is a function run_PART, which sets
 # main, the stage whose summary the run ends with, and has 140 minutes for each ctest.
 
-LONG_PARTS="fuzz hostile interop rxe paths storm debian arm64 coverage tidy"
+LONG_PARTS="fuzz hostile interop rxe paths storm explore debian arm64 coverage tidy"
 LONG_CTEST_SECONDS=$((140 * 60))
 
 # fuzzer_reach OUTPUT: how many inputs there were, and what they reached of all that is linked.
@@ -205,6 +205,12 @@ run_paths() {
 	run_part paths path_grid "$top/tests/interop/paths/path_grid.sh" "$top/build"
 }
 
+run_explore() {
+	build explore "$top/build" gcc || return
+	RNIC_BUILD=$top/build RNIC_TEST_LONG=1 run_part explore explore \
+		"$top/tests/interop/network/explore.sh" socket
+}
+
 run_tidy() {
 	build tidy "$top/build" gcc || return
 	stages+=(tidy)
@@ -237,6 +243,10 @@ run_long() {
 	storm)
 		echo "== storm: 50,000 seeds of each, from 1 on, in 45 minutes each at most"
 		run_storms 50000 $((45 * 60))
+		;;
+	explore)
+		echo "== explore: the three planted mistakes, and 500 runs of the programs without them"
+		run_explore
 		;;
 	debian)
 		echo "== debian: as a newcomer, on each release"

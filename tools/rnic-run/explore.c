@@ -323,6 +323,9 @@ static int shrink(struct explorer *explorer, const struct end *end, struct explo
 		result = leave_out_faults(explorer, &descent);
 	if (result >= 0)
 		result = simplify_faults(explorer, &descent);
+	/* What simpler faults say may make others needless. */
+	if (result >= 0)
+		result = leave_out_faults(explorer, &descent);
 	*faults = descent.faults;
 	return result < 0 ? result : choose_reliable(explorer, end, faults);
 }

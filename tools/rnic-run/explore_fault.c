@@ -169,6 +169,15 @@ static bool target_suits(const struct explore_target *target, uint32_t form)
 	       (strcmp(target->name, "rc-acknowledge") == 0 && strcmp(target->way, "tx:") == 0);
 }
 
+/*
+ * Uniform in [0, bound), by one number of the generator whatever the bound: a run that takes longer
+ * than another, or has one packet more, does not change all that is drawn behind.
+ */
+static uint64_t draw_below(struct prng *prng, uint64_t bound)
+{
+	return (uint64_t)((unsigned __int128)prng_next(prng) * bound >> 64);
+}
+
 /* Draws one of the targets that suit the form; EXPLORE_TARGETS_MAX: none does. */
 static uint32_t draw_target(struct prng *prng, const struct explore_profile *profile, uint32_t form)
 {
@@ -178,7 +187,7 @@ static uint32_t draw_target(struct prng *prng, const struct explore_profile *pro
 	for (uint32_t i = 0; i < profile->target_count; i++)
 		if (target_suits(&profile->targets[i], form))
 			places_of[count++] = i;
-	return count != 0 ? places_of[prng_below(prng, count)] : EXPLORE_TARGETS_MAX;
+	return count != 0 ? places_of[draw_below(prng, count)] : EXPLORE_TARGETS_MAX;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -201,9 +210,9 @@ static uint64_t draw_number(struct prng *prng, uint64_t least, uint64_t most)
 
 	while (least << (doublings + 1) <= most)
 		doublings++;
-	from = least << prng_below(prng, doublings + 1);
+	from = least << draw_below(prng, doublings + 1);
 	to = 2 * from - 1 < most ? 2 * from - 1 : most;
-	return from + prng_below(prng, to - from + 1);
+	return from + draw_below(prng, to - from + 1);
 }
 
 static void draw_values(struct prng *prng, const struct explore_profile *profile, uint32_t target,
@@ -224,9 +233,11 @@ static void draw_values(struct prng *prng, const struct explore_profile *profile
 		if (place == EXPLORE_PACKET || place == EXPLORE_WORK)
 			*value = target;
 		else if (counts[place] != 0)
-			*value = prng_below(prng, counts[place]);
+			*value = draw_below(prng, counts[place]);
 		else if (place == EXPLORE_AT)
-			*value = round_number(1000 + prng_below(prng, run_us - 1000));
+			*value = round_number(1000 + draw_below(prng, run_us - 1000));
+		else if (place == EXPLORE_STAY && draw_below(prng, 3) == 0)
+			*value = 0; /* to the end */
 		else if (place == EXPLORE_NTH)
 			*value = draw_number(prng, 1, profile->targets[target].count);
 		else
@@ -254,7 +265,7 @@ static bool draw_fault(struct prng *prng, const struct explore_profile *profile,
 	}
 	if (count == 0)
 		return false;
-	count = (uint32_t)prng_below(prng, count);
+	count = (uint32_t)draw_below(prng, count);
 	*fault = (struct explore_fault){.form = choices[count]};
 	draw_values(prng, profile, targets[count], fault);
 	return true;
@@ -267,7 +278,7 @@ bool explore_draw(struct prng *prng, const struct explore_profile *profile, uint
 
 	*faults = (struct explore_faults){0};
 	do {
-		const uint32_t group = (uint32_t)prng_below(prng, EXPLORE_CLASS_COUNT);
+		const uint32_t group = (uint32_t)draw_below(prng, EXPLORE_CLASS_COUNT);
 
 		if ((classes >> group & 1) != 0 &&
 		    draw_fault(prng, profile, (enum explore_class)group,
@@ -275,7 +286,7 @@ bool explore_draw(struct prng *prng, const struct explore_profile *profile, uint
 			faults->count++;
 		attempts++;
 	} while ((faults->count == 0 && attempts < 100) ||
-		 (faults->count < EXPLORE_FAULTS_MAX && prng_below(prng, 2) == 0));
+		 (faults->count < EXPLORE_FAULTS_MAX && draw_below(prng, 2) == 0));
 	return faults->count != 0;
 }
 

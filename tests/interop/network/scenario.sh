@@ -30,7 +30,11 @@ ctl() {
 
 # Nothing of a scenario is left, whatever ended.
 nothing_is_left() {
-	wait_for 5 grep -q "is up$" <(ctl link) && grep -qx "no faults" <(ctl fault list)
+	wait_for 5 no_condition_is_there
+}
+
+no_condition_is_there() {
+	ctl link | grep -q "is up$" && ctl fault list | grep -qx "no faults"
 }
 
 link_is_down() {
