@@ -357,7 +357,7 @@ RNIC_SIZE(struct rnic_show_fault, 144);
 RNIC_AT(struct rnic_show_fault, id, 0);
 RNIC_AT(struct rnic_show_fault, uid, 4);
 RNIC_AT(struct rnic_show_fault, is_of_all, 8);
-RNIC_AT(struct rnic_show_fault, reserved, 12);
+RNIC_AT(struct rnic_show_fault, actor, 12);
 RNIC_AT(struct rnic_show_fault, hits, 16);
 RNIC_AT(struct rnic_show_fault, seed, 24);
 RNIC_AT(struct rnic_show_fault, text, 32);

@@ -19,11 +19,17 @@ static const struct {
 	uint64_t least;
 	uint64_t most; /* 0: not a number, or one that the program decides */
 } places[EXPLORE_PLACE_COUNT] = {
-	[EXPLORE_PACKET] = {"{packet}", 0, 0}, [EXPLORE_WORK] = {"{work}", 0, 0},
-	[EXPLORE_CALL] = {"{call}", 0, 0},     [EXPLORE_ERROR_CODE] = {"{errno}", 0, 0},
-	[EXPLORE_STATUS] = {"{status}", 0, 0}, [EXPLORE_NTH] = {"{nth}", 1, 0},
-	[EXPLORE_FEW] = {"{few}", 1, 8},       [EXPLORE_AT] = {"", 1000, 0},
-	[EXPLORE_STAY] = {"", 1000, 4000000},  [EXPLORE_DELAY_TIME] = {"{delay}", 100, 400000},
+	[EXPLORE_PACKET] = {"{packet}", 0, 0},
+	[EXPLORE_WORK] = {"{work}", 0, 0},
+	[EXPLORE_CALL] = {"{call}", 0, 0},
+	[EXPLORE_ERROR_CODE] = {"{errno}", 0, 0},
+	[EXPLORE_STATUS] = {"{status}", 0, 0},
+	[EXPLORE_NTH] = {"{nth}", 1, 0},
+	[EXPLORE_FEW] = {"{few}", 1, 8},
+	[EXPLORE_FIRST] = {"{first}", 1, 8},
+	[EXPLORE_AT] = {"", 1000, 0},
+	[EXPLORE_STAY] = {"", 1000, 4000000},
+	[EXPLORE_DELAY_TIME] = {"{delay}", 100, 400000},
 };
 
 /* When a line begins and ends; bits of a form's frame. */
@@ -40,7 +46,7 @@ static const struct {
 	const char *text;
 } forms[] = {
 	{EXPLORE_LOSS, 0, "{way}drop@{packet}/nth={nth}"},
-	{EXPLORE_LOSS, 0, "{way}drop@{packet}/first={few}"},
+	{EXPLORE_LOSS, 0, "{way}drop@{packet}/first={first}"},
 	{EXPLORE_LOSS, FRAME_AT | FRAME_STAY, "{way}drop@{packet}"},
 	{EXPLORE_LOSS, FRAME_AT | FRAME_STAY, "{way}drop@{packet}/every={few}"},
 	{EXPLORE_LOSS, 0, "{way}corrupt@{packet}/nth={nth}"},
@@ -403,7 +409,11 @@ bool explore_fault_simplify(struct explore_fault *fault, uint32_t step)
 
 bool explore_fault_strengthen(struct explore_fault *fault)
 {
-	fault->values[EXPLORE_STAY] *= 2;
-	fault->values[EXPLORE_DELAY_TIME] *= 2;
-	return fault->values[EXPLORE_STAY] + fault->values[EXPLORE_DELAY_TIME] != 0;
+	static const enum explore_place strong[] = {EXPLORE_FIRST, EXPLORE_STAY,
+						    EXPLORE_DELAY_TIME};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < RNIC_COUNT_OF(strong); i++)
+		sum += fault->values[strong[i]] *= 2;
+	return sum != 0;
 }

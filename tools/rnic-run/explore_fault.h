@@ -33,6 +33,7 @@ enum explore_place {
 	EXPLORE_STATUS,	    /* of a completion */
 	EXPLORE_NTH,	    /* of those that a run has */
 	EXPLORE_FEW,
+	EXPLORE_FIRST,	    /* so many from the first on */
 	EXPLORE_AT,	    /* microseconds; 0: from before the program begins */
 	EXPLORE_STAY,	    /* microseconds; 0: to the end */
 	EXPLORE_DELAY_TIME, /* microseconds */
@@ -86,7 +87,7 @@ void explore_fault_text(const struct explore_profile *profile, const struct expl
  */
 bool explore_fault_simplify(struct explore_fault *fault, uint32_t step);
 
-/* Makes times twice as long. False: the fault has none. */
+/* Makes it twice as long or as many. False: the fault has no such number. */
 bool explore_fault_strengthen(struct explore_fault *fault);
 
 #endif

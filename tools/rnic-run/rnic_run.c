@@ -17,6 +17,7 @@
 #include "tools/rnic-run/run_devices.h"
 #include "tools/rnic-run/scenario.h"
 #include "tools/rnic-run/scenario_play.h"
+#include "tools/rnic-run/scenario_save.h"
 #include "tools/rnic-run/supervised.h"
 #include "tools/rnic-run/view_namespace.h"
 #include "tools/support/install_tree.h"
@@ -34,6 +35,7 @@ struct run_options {
 	struct run_devices devices;
 	char **command;
 	const char *scenario;		/* NULL: none */
+	const char *save;		/* the file for a scenario; NULL: none is named */
 	struct explore_options explore; /* runs 0: none */
 	bool in_namespace;
 	bool is_direct;
@@ -81,7 +83,7 @@ static const struct argp_option argp_options[] = {
 	 "explore: these of loss, errno, events, order, delay; otherwise all", 0},
 	{"seed", KEY_SEED, "N", 0, "explore: draw other scenarios than with 1", 0},
 	{"budget", KEY_BUDGET, "TIME", 0, "explore: how long a run may take, such as 5s", 0},
-	{"save", KEY_SAVE, "FILE", 0, "explore: where to write the scenario", 0},
+	{"save", KEY_SAVE, "FILE", 0, "Write the run of a scenario, or what --explore finds", 0},
 	{"ns", KEY_NAMESPACE, NULL, 0,
 	 "Show sysfs and /dev by a mount namespace, for static programs too", 0},
 #ifdef RNIC_WITH_DIRECT
@@ -134,11 +136,8 @@ static void take_explore(int key, char *argument, struct explore_options *explor
 	case KEY_SEED:
 		explore->seed = read_number(argument, UINT32_MAX, state);
 		break;
-	case KEY_BUDGET:
-		explore->budget_ns = read_budget(argument, state);
-		break;
 	default:
-		explore->save = argument;
+		explore->budget_ns = read_budget(argument, state);
 		break;
 	}
 }
@@ -162,6 +161,9 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 	case KEY_FAULT:
 		devices->fault = argument;
 		return 0;
+	case KEY_SAVE:
+		options->save = argument;
+		return 0;
 	case KEY_SCENARIO:
 		options->scenario = argument;
 		return 0;
@@ -169,7 +171,6 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 	case KEY_CLASSES:
 	case KEY_SEED:
 	case KEY_BUDGET:
-	case KEY_SAVE:
 		take_explore(key, argument, &options->explore, state);
 		return 0;
 	case KEY_NAMESPACE:
@@ -438,6 +439,8 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	if (error)
 		return EXIT_FAILURE;
 	scenario_report_print(scenario, &report);
+	if (options->save != NULL)
+		scenario_save(scenario, &report, options->save);
 	supervised_exit(end.status);
 }
 
@@ -445,6 +448,7 @@ static int run_explore(struct run_options *options)
 {
 	options->explore.command = options->command;
 	options->explore.sockets = &options->devices.sockets;
+	options->explore.save = options->save != NULL ? options->save : "explore.scenario";
 	options->explore.is_direct = options->is_direct;
 	return explore(&options->explore);
 }
@@ -462,7 +466,7 @@ int main(int argc, char **argv)
 	};
 	struct run_options options = {
 		.devices.may_start = true,
-		.explore = {.classes = EXPLORE_ALL_CLASSES, .seed = 1, .save = "explore.scenario"},
+		.explore = {.classes = EXPLORE_ALL_CLASSES, .seed = 1},
 	};
 	struct run_devices *devices = &options.devices;
 	struct run_libraries libraries;

@@ -91,21 +91,24 @@ static int begin_line(struct player *player, uint32_t place, uint32_t device)
 	return 0;
 }
 
-static uint64_t hits_of_rule(struct admin_link *link, uint32_t rule)
+static void note_hits(struct player *player, uint32_t place, struct admin_link *link, uint32_t rule)
 {
+	struct scenario_report *report = player->report;
 	const struct rnic_show_fault *faults;
-	uint64_t hits = 0;
 	size_t count;
 	void *rows;
 
 	if (admin_link_show(link, RNIC_SHOW_FAULTS, sizeof(*faults), &rows, &count) != 0)
-		return 0;
+		return;
 	faults = rows;
-	for (size_t i = 0; i < count; i++)
-		if (faults[i].id == rule)
-			hits = faults[i].hits;
+	for (size_t i = 0; i < count; i++) {
+		if (faults[i].id != rule || faults[i].hits == 0)
+			continue;
+		report->actors[place] =
+			report->hits[place] == 0 ? faults[i].actor : RNIC_FAULT_ACTORS;
+		report->hits[place] += faults[i].hits;
+	}
 	free(rows);
-	return hits;
 }
 
 static void end_line(struct player *player, uint32_t place, uint32_t device)
@@ -119,7 +122,7 @@ static void end_line(struct player *player, uint32_t place, uint32_t device)
 		return;
 	played->is_on = false;
 	if (played->rule != 0) {
-		player->report->hits[place] += hits_of_rule(link, played->rule);
+		note_hits(player, place, link, played->rule);
 		condition.condition = RNIC_CONDITION_FAULT_DELETE;
 		condition.number = played->rule;
 	}

@@ -14,6 +14,8 @@
 /* What the process tells; in memory that both have. */
 struct scenario_report {
 	uint64_t hits[SCENARIO_LINES_MAX]; /* by the place in scenario.lines */
+	/* As in rnic_show_fault: which process of the daemon has acted by a rule. */
+	uint32_t actors[SCENARIO_LINES_MAX];
 };
 
 struct scenario_play {

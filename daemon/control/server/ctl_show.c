@@ -172,6 +172,7 @@ static void show_faults(struct show_walk *walk)
 		row->uid = entry->owner.uid;
 		row->is_of_all = entry->owner.is_of_all;
 		row->hits = entry->hits;
+		row->actor = entry->actor;
 		row->seed = entry->seed;
 		memcpy(row->text, entry->text, sizeof(row->text));
 	}

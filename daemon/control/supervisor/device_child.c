@@ -144,6 +144,7 @@ static int child_send_start(struct device_child *process)
 	int result;
 
 	start.lane = process->lane;
+	process->rules.lane = process->lane;
 	start.uid = process->uid;
 	start.memory_bytes = process->memory_bytes;
 	result = process_link_send(process->link_fd, &letter);

@@ -163,6 +163,7 @@ void rule_table_count_hits(struct rule_table *table, struct rule_reader *reader,
 			   uint32_t id, uint64_t hits)
 {
 	struct rule_entry *entry = &table->entries[slot];
+	const uint32_t actor = reader->lane + 1u;
 
 	if (id == 0 || id != entry->id)
 		return;
@@ -172,6 +173,7 @@ void rule_table_count_hits(struct rule_table *table, struct rule_reader *reader,
 	if (hits <= reader->hits[slot])
 		return;
 	entry->hits += hits - reader->hits[slot];
+	entry->actor = entry->actor == 0 || entry->actor == actor ? actor : RNIC_FAULT_ACTORS;
 	reader->hits[slot] = hits;
 }
 

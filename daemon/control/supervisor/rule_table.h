@@ -31,6 +31,7 @@ struct rule_entry {
 	struct rule_owner owner;
 	uint64_t seed;
 	uint64_t hits;
+	uint32_t actor; /* as in rnic_show_fault */
 	struct rnic_verb_rule verb; /* for calls or completions; its action is NONE for packets */
 	char text[RNIC_RULE_TEXT_BYTES];
 };
@@ -42,6 +43,7 @@ struct rule_table {
 
 /* What a statistics page has told so far. */
 struct rule_reader {
+	uint8_t lane; /* of the process that has the page */
 	uint32_t ids[RNIC_RULES_MAX];
 	uint64_t hits[RNIC_RULES_MAX];
 };

@@ -14,7 +14,7 @@ scenario() {
 plays() {
 	local status=$1
 	shift
-	rnic 0 --scenario "$WORK/scenario" -- "$@" >"$WORK/out" 2>"$WORK/said"
+	rnic 0 "${run_options[@]}" --scenario "$WORK/scenario" -- "$@" >"$WORK/out" 2>"$WORK/said"
 	[ $? -eq "$status" ]
 }
 
@@ -96,6 +96,25 @@ packets() {
 	check "nothing is left" nothing_is_left
 }
 
+# hits_of LINE: as the report says.
+hits_of() {
+	sed -n "s/.*line $1, .*: \([0-9]*\) hits\{0,1\}\$/\1/p" "$WORK/said"
+}
+
+# What a rule did by chance is saved as the packets that it hit.
+recorded() {
+	local hits
+	scenario "drop=10%@rc-write/seed=3" "for 1s delay=1ms/chance=20%/first=20"
+	run_options=(--save "$WORK/saved")
+	check "a run is saved" plays 0 "${program[@]}"
+	run_options=()
+	hits=$(($(hits_of 1) + $(hits_of 2)))
+	check "with a rule for each packet" test "$(grep -c "/nth=" "$WORK/saved")" -eq "$hits"
+	cp "$WORK/saved" "$WORK/scenario"
+	check "which is a scenario" plays 0 "${program[@]}"
+	check "in which all of them hit" test "$(grep -c "/nth=.*: 1 hit\$" "$WORK/said")" -eq "$hits"
+}
+
 conditions
 calls
 statuses
@@ -103,6 +122,7 @@ check "rnic-run ends by SIGTERM" ends_by TERM 143
 check "by SIGHUP" ends_by HUP 129
 check "by SIGKILL" ends_by KILL 137
 packets
+recorded
 direct=(--direct)
 conditions
 calls
