@@ -245,7 +245,7 @@ run_long() {
 		run_storms 50000 $((45 * 60))
 		;;
 	explore)
-		echo "== explore: the three planted mistakes, and 500 runs of the programs without them"
+		echo "== explore: three planted mistakes, and 500 runs of the programs without them"
 		run_explore
 		;;
 	debian)

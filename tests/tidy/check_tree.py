@@ -56,6 +56,9 @@ LAYERS = [
     ("daemon/device/", {"proto/", "lib/nic/", "lib/wait/", "lib/dropin/guard/guard.h",
                         "daemon/shared/", "daemon/device/"}),
     ("tools/examples/modular-samples/", set()),
+    # Scenarios are in the language of rules, whose parser is the device's.
+    ("tools/rnic-run/", {"proto/", "lib/nic/base/prng.h", "lib/nic/port/", "lib/wait/",
+                         "lib/client/", "tools/"}),
     ("tools/", {"proto/", "lib/wait/", "lib/client/", "tools/", "rpc_echo.pb-c.h"}),
 ]
 

@@ -354,7 +354,8 @@ static int save(const struct explorer *explorer, const struct explore_faults *fa
 	return fclose(file) == 0 ? 0 : -EIO;
 }
 
-static void print_faults(const struct explorer *explorer, const struct explore_faults *faults)
+static void explore_print_faults(const struct explorer *explorer,
+				 const struct explore_faults *faults)
 {
 	char text[SCENARIO_TEXT_BYTES];
 
@@ -374,13 +375,13 @@ static int report_failure(struct explorer *explorer, struct explore_faults *faul
 
 	print_last_words(explorer);
 	complain("%s %s in run %u:", explorer->options->command[0], end_text(end, room), run);
-	print_faults(explorer, faults);
+	explore_print_faults(explorer, faults);
 	failures = shrink(explorer, end, faults);
 	if (failures < 0)
 		return EXIT_FAILURE;
 	complain("the smallest scenario that was found, by %u runs, fails in %d of %d runs:",
 		 explorer->runs - runs, failures, REPLAYS);
-	print_faults(explorer, faults);
+	explore_print_faults(explorer, faults);
 	if (save(explorer, faults, end, run, failures) == 0)
 		complain("to run it again: rnic-run --scenario %s -- %s", explorer->options->save,
 			 explorer->options->command[0]);

@@ -298,7 +298,7 @@ bool explore_draw(struct prng *prng, const struct explore_profile *profile, uint
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static const char *time_text(uint64_t time_us, char room[24])
+static const char *explore_time_text(uint64_t time_us, char room[24])
 {
 	const bool is_whole = time_us % 1000 == 0;
 
@@ -321,7 +321,7 @@ static const char *value_text(const struct explore_profile *profile, uint32_t pl
 	case EXPLORE_STATUS:
 		return status_names[value];
 	case EXPLORE_DELAY_TIME:
-		return time_text(value, room);
+		return explore_time_text(value, room);
 	default:
 		snprintf(room, 24, "%" PRIu64, value);
 		return room;
@@ -357,10 +357,10 @@ void explore_fault_text(const struct explore_profile *profile, const struct expl
 
 	if (fault->values[EXPLORE_AT] != 0)
 		length += snprintf(text, SCENARIO_TEXT_BYTES, "at %s ",
-				   time_text(fault->values[EXPLORE_AT], room));
+				   explore_time_text(fault->values[EXPLORE_AT], room));
 	if (fault->values[EXPLORE_STAY] != 0)
 		length += snprintf(text + length, SCENARIO_TEXT_BYTES - length, "for %s ",
-				   time_text(fault->values[EXPLORE_STAY], room));
+				   explore_time_text(fault->values[EXPLORE_STAY], room));
 	while (*at != '\0') {
 		const char *word = next_value(profile, fault, &at, room);
 

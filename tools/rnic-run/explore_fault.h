@@ -8,7 +8,7 @@
 #define TOOLS_RNIC_RUN_EXPLORE_FAULT_H
 
 #include "lib/nic/base/prng.h"
-#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_file.h"
 
 #define EXPLORE_FAULTS_MAX  4 /* in one scenario */
 #define EXPLORE_TARGETS_MAX 64

@@ -15,7 +15,7 @@
 #include "tools/rnic-run/explore_fault.h"
 #include "tools/rnic-run/merged_view.h"
 #include "tools/rnic-run/run_devices.h"
-#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_file.h"
 #include "tools/rnic-run/scenario_play.h"
 #include "tools/rnic-run/scenario_save.h"
 #include "tools/rnic-run/supervised.h"
@@ -93,7 +93,7 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static uint64_t read_number(const char *text, uint64_t most, const struct argp_state *state)
+static uint64_t explore_read_number(const char *text, uint64_t most, const struct argp_state *state)
 {
 	char *end;
 	unsigned long long number;
@@ -123,7 +123,7 @@ static void take_explore(int key, char *argument, struct explore_options *explor
 {
 	switch (key) {
 	case KEY_EXPLORE:
-		explore->runs = (uint32_t)read_number(argument, 1000000, state);
+		explore->runs = (uint32_t)explore_read_number(argument, 1000000, state);
 		if (explore->runs == 0)
 			argp_error(state, "no run explores nothing");
 		break;
@@ -134,7 +134,7 @@ static void take_explore(int key, char *argument, struct explore_options *explor
 				   argument);
 		break;
 	case KEY_SEED:
-		explore->seed = read_number(argument, UINT32_MAX, state);
+		explore->seed = explore_read_number(argument, UINT32_MAX, state);
 		break;
 	default:
 		explore->budget_ns = read_budget(argument, state);

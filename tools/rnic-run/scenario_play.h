@@ -7,7 +7,7 @@
 #define TOOLS_RNIC_RUN_SCENARIO_PLAY_H
 
 #include "lib/client/native/socket_list.h"
-#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_file.h"
 
 #include <sys/types.h>
 

@@ -32,7 +32,7 @@ void supervised_prepare(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-static _Noreturn void become_command(const struct supervised_options *options)
+static _Noreturn void supervised_child(const struct supervised_options *options)
 {
 	int error;
 
@@ -50,7 +50,8 @@ static _Noreturn void become_command(const struct supervised_options *options)
 }
 
 /* What a terminal sends has reached the command, too, where both are in one process group. */
-static void pass_on(const struct supervised_options *options, const siginfo_t *info, pid_t pid)
+static void supervised_pass_on(const struct supervised_options *options, const siginfo_t *info,
+			       pid_t pid)
 {
 	if (options->limit_ns != 0)
 		kill(-pid, info->si_signo);
@@ -89,7 +90,7 @@ static void wait_for_end(const struct supervised_options *options, pid_t pid, ui
 			end->was_late = true;
 			kill(-pid, SIGKILL);
 		} else if (number != SIGCHLD) {
-			pass_on(options, &info, pid);
+			supervised_pass_on(options, &info, pid);
 			if (number != SIGUSR1 && number != SIGUSR2)
 				end->signal = number;
 		}
@@ -107,7 +108,7 @@ int supervised_run(const struct supervised_options *options, struct supervised_e
 		return -EAGAIN;
 	}
 	if (pid == 0)
-		become_command(options);
+		supervised_child(options);
 	if (options->limit_ns != 0)
 		setpgid(pid, pid);
 	wait_for_end(options, pid, began_ns, end);

@@ -18,7 +18,7 @@ struct condition_options {
 	const struct condition_word *words; /* end with a NULL */
 	bool needs_word;
 	const struct condition_word *word; /* the given one; NULL: none */
-	const char *second;	 /* the object or the device; NULL: none */
+	const char *second;		   /* the object or the device; NULL: none */
 };
 
 static const struct argp_option argp_options[] = {
@@ -28,7 +28,7 @@ static const struct argp_option argp_options[] = {
 
 /* Ends the program where the word is none of `words`. */
 static const struct condition_word *find_word(const struct condition_word *words, const char *given,
-				    const struct argp_state *state)
+					      const struct argp_state *state)
 {
 	char names[160] = "";
 	const struct condition_word *word;
@@ -104,7 +104,8 @@ static int reach_device(struct admin_link *link, const char *socket, const char 
 }
 
 /* Makes the condition of `word` happen, to `object` if the word needs one. */
-static int make_condition(struct admin_link *link, const struct condition_word *word, const char *object)
+static int make_condition(struct admin_link *link, const struct condition_word *word,
+			  const char *object)
 {
 	struct rnic_ctl_condition condition = {.condition = word->condition};
 	char text[RNIC_CTL_TEXT_BYTES];

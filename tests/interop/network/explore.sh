@@ -70,7 +70,7 @@ check "again and again" replays 20 1 unread_status_wrong
 check "it did not fail in time" explore 1 50 unread_status_wrong --budget 1ms
 check "without any fault" says "did not end in time without any fault"
 direct=(--direct)
-check "a program without a mistake, with the device inside" explore 0 15 unread_status_right
+check "a program without a mistake, with the device inside" explore 0 10 unread_status_right
 direct=()
 [ -z "$LONG" ] || long_runs
 topology_finish

@@ -48,7 +48,8 @@ conditions() {
 		"on rnic0 at 1ms event port-active"
 	check "a scenario that is none is refused" plays 1 true
 	check "with its column" says "scenario: line 4, column 10, at 'at 1ms.*': expected"
-	scenario "# at once" "at 20ms for 50ms link down # and up" "at 40ms on rnic0 event gid-change"
+	scenario "# at once" "at 20ms for 50ms link down # and up" \
+		"at 40ms on rnic0 event gid-change"
 	check "conditions" plays 0 sleep 0.2
 	check "the link was down" says 'line 2, "at 20ms for 50ms link down": 1 hit$'
 	check "and one event was there" says 'line 3, "at 40ms on rnic0 event gid-change": 1 hit$'
@@ -112,7 +113,8 @@ recorded() {
 	check "with a rule for each packet" test "$(grep -c "/nth=" "$WORK/saved")" -eq "$hits"
 	cp "$WORK/saved" "$WORK/scenario"
 	check "which is a scenario" plays 0 "${program[@]}"
-	check "in which all of them hit" test "$(grep -c "/nth=.*: 1 hit\$" "$WORK/said")" -eq "$hits"
+	check "in which all of them hit" \
+		test "$(grep -c "/nth=.*: 1 hit\$" "$WORK/said")" -eq "$hits"
 }
 
 conditions

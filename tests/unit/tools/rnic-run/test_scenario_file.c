@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_file.h"
 
 #include "proto/base/bits.h"
 #include "tests/unit/unit_test.h"

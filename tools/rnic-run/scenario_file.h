@@ -15,8 +15,8 @@
  * be #N, the Nth queue pair that is there at that time. A comment begins at the beginning of a
  * line, or behind a blank and before one.
  */
-#ifndef TOOLS_RNIC_RUN_SCENARIO_H
-#define TOOLS_RNIC_RUN_SCENARIO_H
+#ifndef TOOLS_RNIC_RUN_SCENARIO_FILE_H
+#define TOOLS_RNIC_RUN_SCENARIO_FILE_H
 
 #include "proto/base/verbs_types.h"
 #include "proto/ctl/ctl_message.h"

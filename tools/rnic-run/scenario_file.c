@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnic-run/scenario.h"
+#include "tools/rnic-run/scenario_file.h"
 
 #include "lib/nic/port/conditions/fault_reader.h"
 #include "lib/nic/port/conditions/fault_rule.h"
@@ -31,7 +31,7 @@ static size_t next_word(const struct fault_reader *reader)
 	return length;
 }
 
-static void skip_blanks(struct fault_reader *reader)
+static void scenario_skip_blanks(struct fault_reader *reader)
 {
 	while (reader->at < reader->end && *reader->at == ' ')
 		reader->at++;
@@ -42,12 +42,13 @@ static bool skip_word(struct fault_reader *reader, const char *word)
 {
 	if (next_word(reader) != strlen(word) || !fault_reader_skip(reader, word))
 		return false;
-	skip_blanks(reader);
+	scenario_skip_blanks(reader);
 	return true;
 }
 
 /* Copies the next word, which `wanted` describes. */
-static int take_word(struct fault_reader *reader, char *word, size_t word_bytes, const char *wanted)
+static int scenario_take_word(struct fault_reader *reader, char *word, size_t word_bytes,
+			      const char *wanted)
 {
 	const size_t length = next_word(reader);
 
@@ -56,7 +57,7 @@ static int take_word(struct fault_reader *reader, char *word, size_t word_bytes,
 	memcpy(word, reader->at, length);
 	word[length] = '\0';
 	reader->at += length;
-	skip_blanks(reader);
+	scenario_skip_blanks(reader);
 	return 0;
 }
 
@@ -70,7 +71,7 @@ static int take_time(struct fault_reader *reader, uint64_t *time_ns)
 	if (error == 0 && word.at != word.end)
 		error = fault_reader_refuse(&word, "a blank behind the time");
 	reader->at = word.at;
-	skip_blanks(reader);
+	scenario_skip_blanks(reader);
 	return error;
 }
 
@@ -83,8 +84,8 @@ static int take_frame(struct fault_reader *reader, struct scenario_line *line)
 	if (error == 0 && skip_word(reader, "for"))
 		error = take_time(reader, &line->for_ns);
 	if (error == 0 && skip_word(reader, "on"))
-		error = take_word(reader, line->device, sizeof(line->device),
-				  "a device such as rnic0");
+		error = scenario_take_word(reader, line->device, sizeof(line->device),
+					   "a device such as rnic0");
 	if (error == 0 && reader->at == reader->end)
 		return fault_reader_refuse(reader, "a rule, link, event or qp");
 	return error;
@@ -101,7 +102,8 @@ static int take_condition(struct fault_reader *reader, const struct condition_wo
 		return fault_reader_refuse(reader, wanted);
 	line->condition = word->condition;
 	if (word->object != NULL)
-		error = take_word(reader, line->object, sizeof(line->object), word->object);
+		error = scenario_take_word(reader, line->object, sizeof(line->object),
+					   word->object);
 	if (error == 0 && reader->at != reader->end)
 		error = fault_reader_refuse(reader, "the end of the line");
 	if (error == 0 && line->for_ns != 0 && !scenario_line_cuts(line))
@@ -131,7 +133,7 @@ static int take_rule(struct fault_reader *reader, struct scenario_line *line)
 }
 
 /* Copies the line without comment, and without blanks at its end. Tabs become blanks. */
-static bool copy_text(struct scenario_line *line, const char *text)
+static bool scenario_copy_text(struct scenario_line *line, const char *text)
 {
 	size_t length = 0, end = 0;
 
@@ -158,7 +160,7 @@ static int parse_line(struct scenario_line *line, struct fault_reader *reader)
 {
 	int error;
 
-	skip_blanks(reader);
+	scenario_skip_blanks(reader);
 	error = take_frame(reader, line);
 	for (size_t i = 0; error == 0 && i < RNIC_COUNT_OF(groups); i++)
 		if (skip_word(reader, groups[i].name))
@@ -184,7 +186,7 @@ int scenario_add_line(struct scenario *scenario, const char *text, uint32_t numb
 	struct fault_reader reader = {.line = number};
 	char fault[256];
 
-	if (!copy_text(&line, text)) {
+	if (!scenario_copy_text(&line, text)) {
 		snprintf(message, SCENARIO_FAULT_BYTES, "%s: line %u: expected a shorter line",
 			 scenario->name, number);
 		return -EINVAL;
