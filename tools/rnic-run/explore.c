@@ -21,6 +21,7 @@
 #define BUDGET_CLEAN_MAX 10 /* times a run without faults */
 #define PROBES_MAX	 8  /* the rules that a user may load */
 #define CHECKS		 3  /* runs that judge a simpler scenario */
+#define SHRINK_LEAST	 2  /* failures of these, below which nothing can be judged */
 #define REPLAYS		 20
 #define DOUBLINGS_MAX	 2
 #define LAST_WORDS_BYTES 2048
@@ -312,15 +313,16 @@ static int choose_reliable(struct explorer *explorer, const struct end *end,
 	return best;
 }
 
-/* Makes what failed smaller. Returns how many of REPLAYS runs fail, or a negative errno. */
-static int shrink(struct explorer *explorer, const struct end *end, struct explore_faults *faults)
+/*
+ * Makes smaller what failed in `wanted` of CHECKS runs. Returns how many of REPLAYS runs fail, or a
+ * negative errno.
+ */
+static int shrink(struct explorer *explorer, const struct end *end, int wanted,
+		  struct explore_faults *faults)
 {
-	struct descent descent = {.end = end, .faults = *faults};
-	int result = count_failures(explorer, faults, end, CHECKS, 0);
+	struct descent descent = {.end = end, .wanted = wanted, .faults = *faults};
+	int result = leave_out_faults(explorer, &descent);
 
-	descent.wanted = result == CHECKS ? CHECKS : 1;
-	if (result >= 0)
-		result = leave_out_faults(explorer, &descent);
 	if (result >= 0)
 		result = simplify_faults(explorer, &descent);
 	/* What simpler faults say may make others needless. */
@@ -365,48 +367,86 @@ static void explore_print_faults(const struct explorer *explorer,
 	}
 }
 
-/* Shrinks what failed, and tells. Returns the exit status. */
-static int report_failure(struct explorer *explorer, struct explore_faults *faults,
-			  const struct end *end, uint32_t run)
+/* A run that failed. */
+struct finding {
+	uint32_t run;
+	struct end end;
+	struct explore_faults faults;
+	int again; /* failures of CHECKS runs more */
+};
+
+static int announce(struct explorer *explorer, struct finding *finding)
 {
-	const uint32_t runs = explorer->runs;
 	char room[64];
-	int failures;
 
 	print_last_words(explorer);
-	complain("%s %s in run %u:", explorer->options->command[0], end_text(end, room), run);
-	explore_print_faults(explorer, faults);
-	failures = shrink(explorer, end, faults);
+	complain("%s %s in run %u:", explorer->options->command[0], end_text(&finding->end, room),
+		 finding->run);
+	explore_print_faults(explorer, &finding->faults);
+	finding->again = count_failures(explorer, &finding->faults, &finding->end, CHECKS, 0);
+	return finding->again < 0 ? finding->again : 0;
+}
+
+/* Shrinks what failed, if that is possible, and tells. Returns the exit status. */
+static int report_finding(struct explorer *explorer, struct finding *finding)
+{
+	const struct explore_options *options = explorer->options;
+	const uint32_t runs = explorer->runs;
+	int failures;
+
+	if (finding->again < SHRINK_LEAST)
+		failures = count_failures(explorer, &finding->faults, &finding->end, REPLAYS, 0);
+	else
+		failures = shrink(explorer, &finding->end, finding->again, &finding->faults);
 	if (failures < 0)
 		return EXIT_FAILURE;
 	complain("the smallest scenario that was found, by %u runs, fails in %d of %d runs:",
 		 explorer->runs - runs, failures, REPLAYS);
-	explore_print_faults(explorer, faults);
-	if (save(explorer, faults, end, run, failures) == 0)
-		complain("to run it again: rnic-run --scenario %s -- %s", explorer->options->save,
-			 explorer->options->command[0]);
+	explore_print_faults(explorer, &finding->faults);
+	if (save(explorer, &finding->faults, &finding->end, finding->run, failures) == 0)
+		complain("to run it again: rnic-run --scenario %s -- %s", options->save,
+			 options->command[0]);
 	return EXIT_FAILURE;
 }
 
+/* Draws a scenario and runs it. Negative errno: the search ends. */
+static int explore_run(struct explorer *explorer, struct finding *finding)
+{
+	const struct explore_options *options = explorer->options;
+	struct prng prng;
+
+	prng_init(&prng, options->seed << 32 | finding->run);
+	if (!explore_draw(&prng, &explorer->profile, options->classes, &finding->faults)) {
+		complain("the program has nothing that these classes of faults concern");
+		return -ENOENT;
+	}
+	return run_faults(explorer, &finding->faults, &finding->end);
+}
+
+/* A failure that hardly comes again cannot be made small: a better one may follow. */
 static int search(struct explorer *explorer)
 {
 	const struct explore_options *options = explorer->options;
+	struct finding rare = {0};
 
 	for (uint32_t run = 1; run <= options->runs; run++) {
-		struct explore_faults faults;
-		struct prng prng;
-		struct end end;
+		struct finding finding = {.run = run};
 
-		prng_init(&prng, options->seed << 32 | run);
-		if (!explore_draw(&prng, &explorer->profile, options->classes, &faults)) {
-			complain("the program has nothing that these classes of faults concern");
+		if (explore_run(explorer, &finding) != 0)
 			return EXIT_FAILURE;
-		}
-		if (run_faults(explorer, &faults, &end) != 0)
+		if (finding.end.kind == END_PASSED)
+			continue;
+		if (announce(explorer, &finding) != 0)
 			return EXIT_FAILURE;
-		if (end.kind != END_PASSED)
-			return report_failure(explorer, &faults, &end, run);
+		if (finding.again >= SHRINK_LEAST)
+			return report_finding(explorer, &finding);
+		complain("it fails in %d of %d runs more: the search goes on", finding.again,
+			 CHECKS);
+		if (rare.run == 0 || finding.again > rare.again)
+			rare = finding;
 	}
+	if (rare.run != 0)
+		return report_finding(explorer, &rare);
 	complain("%u runs with --seed %" PRIu64 ", and none failed", options->runs, options->seed);
 	return EXIT_SUCCESS;
 }
