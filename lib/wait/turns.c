@@ -170,6 +170,11 @@ enum turns_post turns_take_post(struct turns *turns, bool wakes, bool is_awaited
 	return now_ns - turns->received_ns < TURNS_ANSWER_NS ? TURNS_POST_SENDS : TURNS_POST_TURNS;
 }
 
+bool turns_request_looks(const struct turns *turns, uint64_t now_ns)
+{
+	return now_ns - turns->received_ns >= TURNS_REQUEST_NS;
+}
+
 void turns_note_posted(struct turns *turns, uint64_t now_ns)
 {
 	turns->posted_ns = now_ns;

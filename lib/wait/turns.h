@@ -58,6 +58,7 @@
 #define TURNS_MISSES	   2  /* arrivals after a lease, before the thread keeps watch */
 #define TURNS_TAKES	   16 /* arrivals that the program meets, before there are leases again */
 #define TURNS_ANSWER_NS	   (5 * RNIC_NS_PER_US)	  /* after a turn that looked for arrivals */
+#define TURNS_REQUEST_NS   (50 * RNIC_NS_PER_US)  /* between looks for arrivals before requests */
 #define TURNS_POLLING_NS   (5 * RNIC_NS_PER_US)	  /* of absence of a program that polls */
 #define TURNS_LOOK_NS	   (500 * RNIC_NS_PER_US) /* between polls of the descriptors */
 
@@ -135,6 +136,12 @@ enum turns_sleeper turns_sleeper(const struct turns *turns);
  * waking a thread that finds nothing takes more, so a program sets the timer seldom.
  */
 uint64_t turns_lease_alarm_ns(const struct turns *turns, uint64_t armed_ns, uint64_t now_ns);
+
+/*
+ * Whether the turn before a request looks for arrivals, too. Each look is a system call, and
+ * programs make thousands of requests in a row: they register memory.
+ */
+bool turns_request_looks(const struct turns *turns, uint64_t now_ns);
 
 /*
  * Whether to look at the descriptors after a turn, which `has_received` or not. A look is a system

@@ -283,6 +283,14 @@ void direct_device_poll(struct rnic_direct *direct)
 	pthread_setcancelstate(cancellation, NULL);
 }
 
+static void direct_turn_before_request(struct rnic_direct *direct, uint64_t now_ns)
+{
+	if (turns_request_looks(&direct->turns, now_ns))
+		direct_turn(direct, now_ns);
+	else
+		direct_note_turn(direct, device_turn_to_send(direct->device, now_ns), now_ns);
+}
+
 /*
  * What the program posted before a request is on its way before the answer. The device does at once
  * what the request leaves to do, so that no other thread wakes for it.
@@ -292,7 +300,7 @@ void direct_device_serve(struct rnic_direct *direct)
 	int cancellation = direct_lock(direct);
 
 	if (direct->is_open) {
-		direct_turn(direct, clock_now_ns());
+		direct_turn_before_request(direct, clock_now_ns());
 		direct_serve_requests(direct);
 		if (device_has_work(direct->device))
 			direct_turn(direct, clock_now_ns());

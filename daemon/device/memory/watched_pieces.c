@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pieces form a treap: a search tree by the first page, and a heap by a random priority, so
- * that no order of registrations makes it deep. Each node knows the last end below it, by which the
- * pieces that touch a place are found.
+ * The pieces form a treap: a search tree by the pages, and a heap by a random priority, so that no
+ * order of registrations makes it deep. Each node knows the last end below it, by which the pieces
+ * that touch a place are found. Of twins, pieces with the same pages, the first is in the tree:
+ * many small regions in a page cost one node.
  */
 #include "daemon/device/memory/watched_pieces.h"
 
@@ -17,6 +18,8 @@
 
 struct watched_piece {
 	struct watched_piece *left, *right;
+	struct watched_piece *twin_before; /* NULL: the piece is in the tree, or in no place */
+	struct watched_piece *twin_behind;
 	struct watched_piece *sibling; /* of the same range, or the next unused piece */
 	struct watched_range *range;
 	uint64_t start, end; /* pages */
@@ -98,7 +101,21 @@ void watched_pieces_fini(struct watched_pieces *pieces)
 
 static bool comes_before(const struct watched_piece *one, const struct watched_piece *other)
 {
-	return one->start != other->start ? one->start < other->start : one < other;
+	return one->start != other->start ? one->start < other->start : one->end < other->end;
+}
+
+static bool are_twins(const struct watched_piece *one, const struct watched_piece *other)
+{
+	return one->start == other->start && one->end == other->end;
+}
+
+/* Returns the link to the piece's first twin, or to the piece itself; a link to NULL: none. */
+static struct watched_piece **find_twin(struct watched_piece **link,
+					const struct watched_piece *piece)
+{
+	while (*link != NULL && !are_twins(*link, piece))
+		link = comes_before(piece, *link) ? &(*link)->left : &(*link)->right;
+	return link;
 }
 
 static void refresh(struct watched_piece *piece)
@@ -273,8 +290,42 @@ uint64_t watched_pages_end(const struct watched_range *range)
 	return rnic_round_up(range->address + range->bytes, watched_page_bytes());
 }
 
+static void twin_add(struct watched_piece *first, struct watched_piece *piece)
+{
+	piece->twin_before = first;
+	piece->twin_behind = first->twin_behind;
+	if (piece->twin_behind != NULL)
+		piece->twin_behind->twin_before = piece;
+	first->twin_behind = piece;
+}
+
+/* A later twin leaves the row. Of the first, the second one takes the node in the tree. */
+static void twin_take_out(struct watched_pieces *pieces, struct watched_piece *piece)
+{
+	struct watched_piece *before = piece->twin_before, *behind = piece->twin_behind;
+
+	if (before != NULL) {
+		before->twin_behind = behind;
+	} else {
+		*find_twin(&pieces->root, piece) = behind;
+		behind->left = piece->left;
+		behind->right = piece->right;
+		behind->last_end = piece->last_end;
+		behind->priority = piece->priority;
+	}
+	if (behind != NULL)
+		behind->twin_before = before;
+	piece->twin_before = piece->twin_behind = NULL;
+}
+
 static void piece_insert(struct watched_pieces *pieces, struct watched_piece *piece)
 {
+	struct watched_piece *first = *find_twin(&pieces->root, piece);
+
+	if (first != NULL) {
+		twin_add(first, piece);
+		return;
+	}
 	piece->left = piece->right = NULL;
 	pieces->run_count += (uint32_t)runs_of_gaps(pieces, piece->start, piece->end);
 	pieces->root = tree_insert(pieces->root, piece);
@@ -282,6 +333,10 @@ static void piece_insert(struct watched_pieces *pieces, struct watched_piece *pi
 
 static void piece_take_out(struct watched_pieces *pieces, struct watched_piece *piece)
 {
+	if (piece->twin_before != NULL || piece->twin_behind != NULL) {
+		twin_take_out(pieces, piece);
+		return;
+	}
 	pieces->root = tree_remove(pieces->root, piece);
 	pieces->run_count -= (uint32_t)runs_of_gaps(pieces, piece->start, piece->end);
 }

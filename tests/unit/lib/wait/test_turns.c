@@ -216,6 +216,18 @@ static void test_an_answer_is_sent_without_a_look(void **state)
 	assert_int_equal(post(turns, false), TURNS_POST_TURNS);
 }
 
+/* Of many requests in a row, few look for arrivals. */
+static void test_requests_look_for_arrivals_now_and_then(void **state)
+{
+	struct turns *turns = *state;
+
+	poll_once(turns, true);
+	now_ns += TURNS_REQUEST_NS - 1;
+	assert_false(turns_request_looks(turns, now_ns));
+	now_ns++;
+	assert_true(turns_request_looks(turns, now_ns));
+}
+
 static void test_a_program_that_comes_back_may_come_later(void **state)
 {
 	struct turns *turns = *state;
@@ -371,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup(test_posts_that_must_not_wait, set_up),
 		cmocka_unit_test_setup(test_a_burst_has_a_turn_after_so_many, set_up),
 		cmocka_unit_test_setup(test_an_answer_is_sent_without_a_look, set_up),
+		cmocka_unit_test_setup(test_requests_look_for_arrivals_now_and_then, set_up),
 		cmocka_unit_test_setup(test_a_program_that_comes_back_may_come_later, set_up),
 		cmocka_unit_test_setup(test_a_late_turn_halves_the_trust, set_up),
 		cmocka_unit_test_setup(test_only_a_sleeping_thread_needs_a_timer, set_up),
