@@ -14,16 +14,9 @@
 # Both devices of rxe are in the first network namespace, where alone rxe works on older kernels:
 # rules of routing send what goes from one to the other over the wire. The devices of rnicd are in a
 # namespace each.
-/bin/busybox --install -s /bin
-export PATH=/usr/local/bin:/usr/bin:/bin:/sbin:/usr/sbin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mkdir -p /dev/shm /var
-ln -s /run /var/run
-for folder in /run /tmp /dev/shm; do mount -t tmpfs -o mode=755 tmpfs $folder; done
+# shellcheck source=tests/interop/rxe/guest_mounts.sh
+. /guest_mounts.sh
 for module in veth crc32_generic ib_uverbs rdma_rxe sch_netem; do modprobe $module; done
-ulimit -l unlimited
 # shellcheck source=/dev/null # rxe_beside.sh writes MTUS, RTTS, ROUNDS, STACKS and LIMIT_S
 . /settings
 

@@ -12,17 +12,10 @@
 #     namespace n1                                    namespace n2
 #     rnicd 10.9.2.1 on DEVICE ... u, v ====== u, v ... DEVICE rnicd 10.9.2.2
 #                                10.8.0.1      10.8.0.2
-/bin/busybox --install -s /bin
+# shellcheck source=tests/interop/rxe/guest_mounts.sh
+. /guest_mounts.sh
 ln -s /bin/busybox /sbin/modprobe # the kernel asks for modules by this name
-export PATH=/usr/local/bin:/usr/bin:/bin:/sbin:/usr/sbin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mkdir -p /dev/shm /var
-ln -s /run /var/run
-for folder in /run /tmp /dev/shm; do mount -t tmpfs -o mode=755 tmpfs $folder; done
 while read -r module; do modprobe -q "$module"; done </modules
-ulimit -l unlimited
 LIMIT_S=60
 PORT=18517
 IS_LISTENING=':4855 .*:0000 0A'

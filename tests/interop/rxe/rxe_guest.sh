@@ -218,6 +218,7 @@ guest_run() {
 # guest_pack_end DIRECTORY INIT: DIRECTORY/initramfs of DIRECTORY/root, whose first process is INIT.
 guest_pack_end() {
 	install -m 755 "$2" "$1/root/init"
+	cp "$guest_here/guest_mounts.sh" "$1/root/"
 	(cd "$1/root" && find . | busybox cpio -o -H newc) >"$1/initramfs" 2>/dev/null
 }
 

@@ -3,10 +3,8 @@
 # shellcheck shell=dash
 # The first process of the guest: makes the rdma_rxe device, then lets verbs_puppet obey the lines
 # that come through the virtual serial port.
-/bin/busybox --install -s /bin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
+# shellcheck source=tests/interop/rxe/guest_mounts.sh
+. /guest_mounts.sh
 # Some are part of one kernel and modules of the next.
 for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe rdma_ucm \
 	sch_netem sch_ingress cls_matchall act_mirred; do
@@ -21,7 +19,6 @@ ip link set eth0 up
 ip address add 10.77.0.2/24 dev eth0
 ip address add fd77::2/64 dev eth0
 rdma link add rxe0 type rxe netdev eth0
-ulimit -l unlimited
 for port in /dev/vport[0-9]p1; do
 	echo "the guest is ready after $(cut -d' ' -f1 /proc/uptime) s, agent at $port"
 done
