@@ -149,6 +149,21 @@ void qp_check_invariants(const struct qp *qp)
 	}
 }
 
+/* Never idle with work, room and rate: QPs that wait have no room, or wait for the next batch. */
+static void check_line(const struct peer_window *path)
+{
+	const struct qp *first;
+
+	if (path->turn != NULL || list_is_empty(&path->waiting))
+		return;
+	assert(path->in_flight_bytes > 0 || timer_is_armed(&path->timer));
+	first = list_first_entry(&path->waiting, struct qp, path_node);
+	if (!peer_window_has_room(path, first, first->requester.path_wait_bytes))
+		return;
+	assert(timer_is_armed(&path->timer));
+	assert(path->timer.deadline_ns <= path->paced_ns + LIMIT_PATH_BATCH_NS);
+}
+
 static void check_path(const struct engine *engine, const struct peer_window *path)
 {
 	uint32_t in_flight_bytes = 0;
@@ -165,8 +180,7 @@ static void check_path(const struct engine *engine, const struct peer_window *pa
 	assert(references == path->references && references > 0);
 	assert(in_flight_bytes == path->in_flight_bytes);
 	assert(path->turn == NULL || list_is_linked(&path->turn->ready_node));
-	if (path->turn == NULL && !list_is_empty(&path->waiting))
-		assert(path->in_flight_bytes > 0 || timer_is_armed(&path->timer));
+	check_line(path);
 }
 
 /* A window is bound to a region, or grants nothing; each region knows how many are. */

@@ -253,9 +253,16 @@ void peer_window_expired(struct peer_window *window)
 	peer_window_pass_turn(window);
 }
 
+void peer_window_measure(struct peer_window *window, const struct path_departure *departure)
+{
+	path_model_arrive(&window->model, departure, window->engine->now_ns);
+	peer_window_pass_turn(window);
+}
+
 void peer_window_recover(struct peer_window *window)
 {
 	path_model_recover(&window->model, window->engine->now_ns);
+	peer_window_pass_turn(window);
 }
 
 void peer_window_reduce(struct engine *engine, struct peer_window *window)

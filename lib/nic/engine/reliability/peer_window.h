@@ -81,6 +81,9 @@ bool peer_window_is_on_pace(const struct peer_window *window);
  */
 bool peer_window_try_repair(struct peer_window *window, struct qp *qp, uint32_t bytes);
 
+/* A packet whose round trip is timed was acknowledged at engine->now_ns. */
+void peer_window_measure(struct peer_window *window, const struct path_departure *departure);
+
 /* A packet is sent again behind which the peer may keep others, which count as under way. */
 void peer_window_recover(struct peer_window *window);
 

@@ -221,12 +221,11 @@ void retry_timer_init(struct qp *qp)
 	qp->retry = (struct retry){0};
 }
 
-static void model_round_trip(struct engine *engine, struct qp *qp)
+static void model_round_trip(struct qp *qp)
 {
 	if (qp->peer_window != NULL &&
 	    round_trip_is_covered(&qp->round_trip, qp->requester.unacknowledged))
-		path_model_arrive(&qp->peer_window->model, &qp->round_trip.departure,
-				  engine->now_ns);
+		peer_window_measure(qp->peer_window, &qp->round_trip.departure);
 }
 
 void retry_timer_progress(struct engine *engine, struct qp *qp)
@@ -240,7 +239,7 @@ void retry_timer_progress(struct engine *engine, struct qp *qp)
 	retry->may_probe = false;
 	retry->tail_packets = does_tail_probe_go_on(qp) ? RETRY_TIMER_TAIL_PACKETS : 0;
 	retry->tail_probes = 0;
-	model_round_trip(engine, qp);
+	model_round_trip(qp);
 	round_trip_acknowledged(&qp->round_trip, qp->requester.unacknowledged, engine->now_ns);
 	if (packets_unacknowledged(qp) > 0)
 		retry_timer_start_ack(engine, qp);

@@ -65,6 +65,30 @@ static void test_order_of_waiting(void **state)
 	fixture_destroy(fixture);
 }
 
+/* A measure that shows a greater path makes room: who waits goes on without an acknowledgement. */
+static void test_a_measure_passes_the_turn(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	struct qp *first = fixture_create_qp(fixture, &fixture_defaults);
+	const struct path_departure departure =
+		path_model_depart(&window->model, fixture->engine.now_ns);
+
+	(void)state;
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES);
+	peer_window_wait(window, first, 5000);
+	assert_null(window->turn);
+	fixture->engine.now_ns += 10000000;
+	path_model_deliver(&window->model, 10000000, fixture->engine.now_ns);
+	peer_window_measure(window, &departure);
+	assert_ptr_equal(window->turn, first);
+	peer_window_leave(window, first);
+	peer_window_release(window, window->in_flight_bytes, false);
+	qp_destroy(first);
+	fixture_destroy(fixture);
+}
+
 static void test_destroyed_while_waiting(void **state)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
@@ -176,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_shared_by_destination),
 		cmocka_unit_test(test_empty_path_always_has_room),
 		cmocka_unit_test(test_order_of_waiting),
+		cmocka_unit_test(test_a_measure_passes_the_turn),
 		cmocka_unit_test(test_destroyed_while_waiting),
 		cmocka_unit_test(test_reduce_and_grow),
 		cmocka_unit_test(test_a_long_path_adds_what_it_holds),
