@@ -8,6 +8,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/reliability/round_trip.h"
+#include "lib/nic/engine/requester/retry.h"
 #include "proto/wire/peer_kind.h"
 
 /*
@@ -214,8 +215,20 @@ static void repair_holes(struct qp *qp, const struct holes *told)
 static bool is_sending(const struct qp *qp)
 {
 	return (qp->state == RNIC_QP_STATE_RTS || qp->state == RNIC_QP_STATE_SQD) &&
-	       qp->retry.running != RETRY_TIMER_RNR && !qp->retry.is_silent &&
+	       qp->retry.running != RETRY_TIMER_RNR &&
 	       !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
+}
+
+/*
+ * The peer was silent for so long that its share was given back: what was sent again is lost, too.
+ * Without this the connection would wait for the ACK timeout, since the peer sends no second NAK.
+ */
+static void leave_silence(struct qp *qp)
+{
+	if (qp->requester.has_gone_back)
+		return;
+	retry_sequence_error(qp->engine, qp);
+	qp->requester.has_gone_back = true;
 }
 
 void repair_take_report(struct qp *qp, const struct rnic_packet *packet)
@@ -225,6 +238,10 @@ void repair_take_report(struct qp *qp, const struct rnic_packet *packet)
 
 	if (!holes_decode(packet, &told) || !is_sending(qp))
 		return;
+	if (qp->retry.is_silent) {
+		leave_silence(qp);
+		return;
+	}
 	if (!repair->is_told) {
 		/* The repair that began with a NAK is one of the holes. */
 		repair->told_end =

@@ -66,6 +66,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	retry->probe_bytes = LIMIT_SILENT_PEER_BYTES;
 	if (engine->now_ns < timeout_at_ns) {
 		send_position_release_share(qp);
+		qp->requester.has_gone_back = false; /* a gap that shows now is news */
 		if (timeout_at_ns != UINT64_MAX)
 			retry_timer_start(engine, qp, RETRY_TIMER_ACK, timeout_at_ns);
 		ready_list_add(qp);

@@ -138,7 +138,11 @@ static void test_first_and_last_holes(void **state)
 /* Forty SENDs are under way from PSN 100 on, and the path's round trip is a millisecond. */
 static struct engine_fixture *create_sender(void)
 {
-	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct fixture_options options = fixture_defaults;
+	struct engine_fixture *fixture;
+
+	options.timeout = 18; /* 1 s: longer than the share of a silent peer */
+	fixture = fixture_create(&options);
 
 	fixture_post_simple(fixture, RNIC_WR_SEND, 0, 8);
 	assert_int_equal(fixture_transmit_all(fixture), 1);
@@ -205,6 +209,34 @@ static void test_what_is_told_is_sent_once(void **state)
 	fixture_destroy(fixture);
 }
 
+/*
+ * The repair and the tail probes are lost, and the share is given back. A report after that is the
+ * peer's only word: the NAK does not come again. All is sent again, once.
+ */
+static void test_a_report_ends_a_silence(void **state)
+{
+	const struct told told[] = {{110, 1}};
+	struct engine_fixture *fixture = create_sender();
+
+	(void)state;
+	fixture_receive_acknowledge(fixture, 110, SEQUENCE_NAK);
+	receive_report(fixture, told, 1);
+	while (!fixture->qp->retry.is_silent) {
+		fixture_transmit_all(fixture);
+		fixture_tick(fixture, MS);
+	}
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	receive_report(fixture, told, 1);
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.psn.value, 110);
+	fixture_transmit_all(fixture);
+	receive_report(fixture, told, 1);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_receive_acknowledge(fixture, 140, ACK_SYNDROME);
+	assert_int_equal(fixture->completion_count, 41);
+	fixture_destroy(fixture);
+}
+
 /* What is not under way is not sent, and a packet that is no report is passed over. */
 static void test_wrong_reports(void **state)
 {
@@ -254,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_first_and_last_holes),
 		cmocka_unit_test(test_an_offer_goes_with_a_repair),
 		cmocka_unit_test(test_what_is_told_is_sent_once),
+		cmocka_unit_test(test_a_report_ends_a_silence),
 		cmocka_unit_test(test_wrong_reports),
 		cmocka_unit_test(test_overflow),
 	};
