@@ -203,6 +203,40 @@ static void our_queues_make_no_timeouts(void **state)
 		assert_int_equal(count_timeouts(&rows[i].path, rows[i].timeout), 0);
 }
 
+/*
+ * Many QPs share a long path as one would use it: who goes to the end of the line has asked for an
+ * acknowledgement, or the packets of those who wait fill the window, and nobody is asked.
+ */
+static void many_qps_fill_a_path(void **state)
+{
+	enum { QPS = 200, BYTES = 64 * 1024, WARM_UP_MS = 200, MEASURED_MS = 100 };
+	struct sim *sim = sim_create(.seed = 1, .max_qps = QPS + 1, .delay_ns = 5 * SIM_MS,
+				     .kept_packets = LIMIT_KEPT_PACKETS);
+	struct sim_qp *qps[QPS];
+	uint64_t messages = 0;
+
+	(void)state;
+	sim->net.nics[0].ingress_bits_per_second = 10 * GBIT;
+	sim->net.nics[0].ingress_queue_bytes = 32 << 20;
+	for (uint32_t i = 0; i < QPS; i++)
+		qps[i] = sim_connect(sim, 1, 0, .path_mtu = 5, .depth = 4, .timeout = 14);
+	for (uint32_t ms = 0; ms < WARM_UP_MS + MEASURED_MS; ms++) {
+		for (uint32_t i = 0; i < QPS; i++) {
+			keep_busy(qps[i], RNIC_WR_RDMA_WRITE, BYTES);
+			messages -= ms == WARM_UP_MS ? qps[i]->end.completed : 0;
+		}
+		sim_run_for(sim, SIM_MS);
+	}
+	for (uint32_t i = 0; i < QPS; i++)
+		messages += qps[i]->end.completed;
+	print_message("%u QPs: %llu MB/s\n", QPS,
+		      (unsigned long long)(messages * BYTES / MEASURED_MS / 1000));
+	assert_true(messages * BYTES * 8 * 1000 / MEASURED_MS >= 9 * GBIT);
+	assert_int_equal(sim_counter(sim, 1, COUNTER_ACK_TIMEOUTS), 0);
+	sim_run(sim, 10 * SIM_S);
+	assert_sim_is_right(sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +244,7 @@ int main(void)
 		cmocka_unit_test(losses_leave_a_share),
 		cmocka_unit_test(a_shallow_queue_is_not_flooded),
 		cmocka_unit_test(a_deep_queue_stays_shallow),
+		cmocka_unit_test(many_qps_fill_a_path),
 		cmocka_unit_test(our_queues_make_no_timeouts),
 	};
 

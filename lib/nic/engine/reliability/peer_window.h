@@ -75,6 +75,12 @@ bool peer_window_has_room(const struct peer_window *window, const struct qp *qp,
 /* Whether the pace lets a packet leave now. */
 bool peer_window_is_on_pace(const struct peer_window *window);
 
+/* Whether the pace stops who sends now, and the turn goes to another QP. */
+static inline bool peer_window_passes_turn(const struct peer_window *window)
+{
+	return !list_is_empty(&window->waiting) && !peer_window_is_on_pace(window);
+}
+
 /*
  * `qp` wants to send `bytes` again that are under way already. False when the pace does not let
  * them leave: the QP becomes ready when it does, before all that wait for room.

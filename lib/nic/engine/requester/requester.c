@@ -233,7 +233,8 @@ static bool try_reserve(struct engine *engine, struct qp *qp, struct plan *plan)
 		requester->packets_since_ack_request + 1 >= LIMIT_PACKETS_PER_ACK_REQUEST ||
 		has_unasked_quarter(qp, plan) ||
 		packets_under_way(qp) + 1 >= LIMIT_QP_WINDOW_PACKETS ||
-		!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes);
+		!peer_window_has_room(qp->peer_window, qp, plan->cost_bytes) ||
+		peer_window_passes_turn(qp->peer_window);
 	return true;
 }
 
