@@ -181,13 +181,38 @@ static void load_hole(struct repair *repair)
 		repair->due.holes[i] = repair->due.holes[i + 1];
 }
 
+/*
+ * A report that is full leaves holes out between its first and its last ones. Where a queue has
+ * overflowed there are many, and all that nobody told of there counts as missing: a few holes in
+ * each round trip would take longer than to send all that once more.
+ */
+static void fill_middle(const struct qp *qp, struct holes *told)
+{
+	struct hole *before = &told->holes[HOLES_MAX / 2 - 1];
+
+	if (told->count < HOLES_MAX ||
+	    rnic_psn_distance(before[1].start, qp->requester.repair.told_end) <= 0)
+		return;
+	before->end = before[1].end;
+	told->count--;
+	for (uint32_t i = HOLES_MAX / 2; i < told->count; i++)
+		told->holes[i] = told->holes[i + 1];
+}
+
 /* Sends again what is missing; while holes are due, later reports will tell the others. */
-static void repair_holes(struct qp *qp, const struct holes *told)
+static void repair_holes(struct qp *qp, struct holes *told)
 {
 	struct repair *repair = &qp->requester.repair;
 
 	if (repair_is_due(qp))
 		return;
+	if (is_overflow(qp, told)) {
+		peer_window_reduce(qp->engine, qp->peer_window);
+		fill_middle(qp, told);
+	}
+	/* After a pause what is told is lost again: only probes go, each later than a check. */
+	if (qp->engine->now_ns - repair->sent_ns >= answer_ns(qp))
+		repair->told_end = qp->requester.unacknowledged;
 	if (qp->engine->now_ns - repair->checked_ns >= 2 * answer_ns(qp)) {
 		repair->checked_ns = qp->engine->now_ns;
 		repair->checked_end = repair->told_end;
@@ -195,8 +220,6 @@ static void repair_holes(struct qp *qp, const struct holes *told)
 	}
 	if (rnic_psn_distance(repair->told_end, qp->requester.unacknowledged) < 0)
 		repair->told_end = qp->requester.unacknowledged;
-	if (is_overflow(qp, told))
-		peer_window_reduce(qp->engine, qp->peer_window);
 	for (uint32_t i = 0; i < told->count; i++) {
 		const struct hole hole = clip_hole(qp, told->holes[i]);
 
@@ -260,7 +283,7 @@ void repair_take_report(struct qp *qp, const struct rnic_packet *packet)
 static bool repair_first_hole(struct qp *qp)
 {
 	const struct rnic_psn start = qp->requester.unacknowledged;
-	const struct holes told = {.count = 1, .holes = {{start, rnic_psn_add(start, 1)}}};
+	struct holes told = {.count = 1, .holes = {{start, rnic_psn_add(start, 1)}}};
 
 	qp->requester.has_gone_back = true;
 	repair_holes(qp, &told);
@@ -334,6 +357,7 @@ bool repair_sent(struct engine *engine, struct qp *qp)
 {
 	struct repair *repair = &qp->requester.repair;
 
+	repair->sent_ns = engine->now_ns;
 	if (rnic_psn_equal(repair->next, qp->requester.unacknowledged))
 		retry_timer_repair_sent(engine, qp);
 	repair->next = rnic_psn_add(repair->next, 1);

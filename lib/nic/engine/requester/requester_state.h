@@ -27,6 +27,7 @@ struct repair {
 	bool is_under_way;	  /* no acknowledgement has reached `end` */
 	bool is_told;		  /* the peer reports its holes */
 	bool owes_offer;	  /* to understand reports */
+	uint64_t sent_ns;	  /* when a packet was last sent again */
 	uint64_t checked_ns;	  /* is_told: when `checked_end` was `told_end` */
 	struct rnic_psn told_end; /* all holes before it that were told were sent again */
 	struct rnic_psn checked_end;
