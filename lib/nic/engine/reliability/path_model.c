@@ -5,6 +5,9 @@
 
 #define LEAST_AGE_NS (10 * RNIC_NS_PER_SECOND)
 
+/* A drain halves what is under way: samples of a long round trip are few. */
+#define DRAIN_NS (200 * RNIC_NS_PER_MS)
+
 /* Of the round trip: a new value has the weight of 1/8 (RFC 6298). */
 #define SMOOTHED_PARTS 8
 
@@ -44,8 +47,9 @@ static void take_drained(struct path_model *model, uint64_t round_trip_ns, uint6
 {
 	if (round_trip_ns < model->drain_ns)
 		model->drain_ns = round_trip_ns;
-	if (--model->drain_left > 0)
+	if (--model->drain_left > 0 && now_ns - model->drained_at_ns < DRAIN_NS)
 		return;
+	model->drain_left = 0;
 	model->least_ns = model->drain_ns;
 	model->least_at_ns = now_ns;
 }

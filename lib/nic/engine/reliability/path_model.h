@@ -8,7 +8,8 @@
  * something held a packet back.
  *
  * Least round trip: of ten seconds. Then the queues are drained: less than the path holds is under
- * way, until PATH_MODEL_DRAIN_SAMPLES round trips were measured without a queue.
+ * way, until PATH_MODEL_DRAIN_SAMPLES round trips were measured without a queue, or one and 0.2 s
+ * are over.
  *
  * Start-up: each round may double the rate, until three rounds grow it by less than a quarter, or
  * until a loss.
