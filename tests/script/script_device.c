@@ -2,6 +2,7 @@
 #include "tests/script/script_device.h"
 
 #include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/requester/peer_probe.h"
 #include "proto/base/bits.h"
 #include "proto/wire/gid.h"
@@ -358,6 +359,15 @@ static bool bring_up_connected(struct script_device *device)
 			RNIC_QP_ATTR_TIMEOUT | RNIC_QP_ATTR_SQ_PSN | of_requester);
 }
 
+/* As of a path that has been in use: no script is about its first steps. */
+static void open_path(struct qp *qp)
+{
+	if (qp->peer_window == NULL)
+		return;
+	qp->peer_window->queue_bytes = LIMIT_PATH_WINDOW_BYTES;
+	qp->peer_window->is_open = true;
+}
+
 /* The SRQ that the queue pair needs, if any. */
 static bool create_srq(struct script_device *device)
 {
@@ -455,6 +465,7 @@ bool script_device_init(struct script_device *device, const struct script *scrip
 	if (script->settings[SETTING_QP] == SCRIPT_QP_UD ? !bring_up_ud(device)
 							 : !bring_up_connected(device))
 		return false;
+	open_path(device->qp);
 	device->resolver = (struct script_resolver){
 		.script = script,
 		.region_keys = device->region_keys,

@@ -160,11 +160,12 @@ static void a_deep_queue_stays_shallow(void **state)
 
 /*
  * A timeout that fits the path is not too short for the queues that we make there: how long an
- * answer takes is measured while they grow. The first window, 1 MiB, leaves before anything was
- * measured; here the timeout leaves time for it. Several QPs with much posted.
+ * answer takes is measured while they grow, and what leaves before is little. Several QPs with much
+ * posted.
  */
 static uint64_t count_timeouts(const struct path *path, uint8_t timeout)
 {
+	const uint32_t sender = path->opcode == RNIC_WR_RDMA_READ ? 0 : 1;
 	struct sim *sim = sim_create(.seed = 1, .delay_ns = path->round_trip_ns / 2);
 	struct sim_qp *qps[4];
 	uint64_t timeouts;
@@ -172,14 +173,14 @@ static uint64_t count_timeouts(const struct path *path, uint8_t timeout)
 	sim->net.nics[0].ingress_bits_per_second = path->bits_per_second;
 	sim->net.nics[0].ingress_queue_bytes = path->queue_bytes;
 	for (uint32_t i = 0; i < RNIC_COUNT_OF(qps); i++)
-		qps[i] = sim_connect(sim, 1, 0, .path_mtu = 5, .depth = DEPTH, .timeout = timeout,
-				     .rd_atomic = 128);
+		qps[i] = sim_connect(sim, sender, 1 - sender, .path_mtu = 5, .depth = DEPTH,
+				     .timeout = timeout, .rd_atomic = 128);
 	for (uint64_t at_ns = 0; at_ns < path->duration_ns; at_ns += SIM_MS) {
 		for (uint32_t i = 0; i < RNIC_COUNT_OF(qps); i++)
 			keep_busy(qps[i], path->opcode, MESSAGE_BYTES);
 		sim_run_for(sim, SIM_MS);
 	}
-	timeouts = sim_counter(sim, 1, COUNTER_ACK_TIMEOUTS);
+	timeouts = sim_counter(sim, sender, COUNTER_ACK_TIMEOUTS);
 	print_message("%3llu ms, timeout %u: %llu timeouts, window %u\n",
 		      (unsigned long long)(path->round_trip_ns / SIM_MS), timeout,
 		      (unsigned long long)timeouts, peer_window_bytes(qps[0]->qp->peer_window));
@@ -196,6 +197,8 @@ static void our_queues_make_no_timeouts(void **state)
 	} rows[] = {
 		{{60 * SIM_MS, 1 * GBIT, 64 << 20, RNIC_WR_RDMA_WRITE, 2 * SIM_S}, 14},
 		{{15 * SIM_MS, 10 * GBIT, 64 << 20, RNIC_WR_RDMA_WRITE, 300 * SIM_MS}, 12},
+		{{15 * SIM_MS, 1 * GBIT, 64 << 20, RNIC_WR_RDMA_WRITE, 1 * SIM_S}, 12},
+		{{15 * SIM_MS, 1 * GBIT, 64 << 20, RNIC_WR_RDMA_READ, 1 * SIM_S}, 12},
 	};
 
 	(void)state;

@@ -205,11 +205,11 @@ static void a_paused_qp_ends_what_it_began_and_no_more(void **state)
 
 	(void)state;
 	sim_all_links(sim, &slow);
-	sim_post(qp, .bytes = 100000);
-	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 100000);
+	sim_post(qp, .bytes = 20000);
+	sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 20000);
 	sim_run_for(sim, 100 * SIM_US);
 	sim_pause(qp);
-	sim_post(qp, .bytes = 100000);
+	sim_post(qp, .bytes = 20000);
 	assert_int_equal(sim->hosts[0].async_events[RNIC_EVENT_SQ_DRAINED], 0);
 	sim_run_for(sim, SIM_S);
 	assert_int_equal(qp->end.completed, 2);

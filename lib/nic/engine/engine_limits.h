@@ -26,6 +26,13 @@ enum {
 	LIMIT_PATH_WINDOW_BYTES_LEAST = 16384,
 
 	/*
+	 * What a path begins with: a quarter of Linux' default socket buffer (212,992 B), which
+	 * fits wherever other packets come, too. The peer's buffer and the queues on the way are
+	 * told by nobody.
+	 */
+	LIMIT_PATH_WINDOW_BYTES_FIRST = 53248,
+
+	/*
 	 * On a path whose least round trip is longer than that, the window follows a model of the
 	 * path, and packets leave by a pace, in batches; see peer_window.h and path_model.h.
 	 */

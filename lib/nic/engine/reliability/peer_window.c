@@ -44,7 +44,7 @@ struct peer_window *peer_window_get(struct engine *engine, const struct rnic_gid
 	window->engine = engine;
 	window->dest = *dest;
 	window->references = 1;
-	window->queue_bytes = LIMIT_PATH_WINDOW_BYTES;
+	window->queue_bytes = LIMIT_PATH_WINDOW_BYTES_FIRST;
 	list_init(&window->waiting);
 	list_add_tail(&engine->windows, &window->node);
 	engine->window_count++;
@@ -218,11 +218,22 @@ static uint32_t queue_bytes_most(const struct peer_window *window)
 	return bytes < LIMIT_PATH_QUEUE_BYTES_MOST ? (uint32_t)bytes : LIMIT_PATH_QUEUE_BYTES_MOST;
 }
 
+/* Bursts arrive as great as they may be: what fills less than half of the window shows nothing. */
+static void open_queue(struct peer_window *window, uint32_t bytes)
+{
+	if (window->in_flight_bytes + bytes < window->queue_bytes / 2)
+		return;
+	window->queue_bytes += bytes;
+	window->is_open = window->queue_bytes >= LIMIT_PATH_WINDOW_BYTES;
+}
+
 static void grow_queue(struct peer_window *window, uint32_t bytes)
 {
 	const uint32_t most = queue_bytes_most(window);
 
-	if (window->queue_bytes < most) {
+	if (!window->is_open) {
+		open_queue(window, bytes);
+	} else if (window->queue_bytes < most) {
 		window->credit_bytes += bytes;
 		if (window->credit_bytes >= peer_window_bytes(window)) {
 			window->credit_bytes = 0;
@@ -277,6 +288,8 @@ void peer_window_reduce(struct engine *engine, struct peer_window *window)
 	window->reduced_at_ns = engine->now_ns;
 	window->credit_bytes = 0;
 	window->slow_windows = SLOW_WINDOWS;
+	/* Before a round trip was measured, a timeout that is shorter looks like a loss. */
+	window->is_open = window->model.least_ns > 0;
 	window->queue_bytes /= 2;
 	if (window->queue_bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
 		window->queue_bytes = LIMIT_PATH_WINDOW_BYTES_LEAST;

@@ -8,10 +8,11 @@
  * had a window of its own, many QPs together would overrun the buffer, and go-back-N would send
  * everything twice. So the window belongs to the destination. It has two parts:
  *
- *     queue_bytes  what may wait in the queues of the path and of the peer. Halves when a loss is
- *                  noticed, at most once a round trip, and grows by one packet for each window's
- *                  worth of acknowledgements; on a long path also by a quarter, before the first
- *                  loss and some windows after the last.
+ *     queue_bytes  what may wait in the queues of the path and of the peer. Begins small, and
+ *                  doubles with each window that arrives, up to LIMIT_PATH_WINDOW_BYTES or the
+ *                  first loss. Halves when a loss is noticed, at most once a round trip, and grows
+ *                  by one packet for each window's worth of acknowledgements; on a long path also
+ *                  by a quarter, before the first loss and some windows after the last.
  *     the path     what a long path holds by itself, by its model (path_model.h). Nothing on a
  *                  short path, and nothing else while the model drains the queues.
  *
@@ -49,6 +50,7 @@ struct peer_window {
 	uint32_t credit_bytes;	/* acknowledged since queue_bytes last grew */
 	uint32_t slow_windows;	/* windows' worth until queue_bytes grow by a quarter */
 	uint64_t reduced_at_ns; /* when queue_bytes were last halved */
+	bool is_open;		/* queue_bytes have been as great as on any path, or a loss came */
 	struct path_model model;
 	uint64_t paced_ns;   /* the pace lets the next packet leave from then on */
 	struct timer timer;  /* in engine->window_timers: until the pace lets a batch leave */

@@ -138,6 +138,19 @@ static bool has_asked(const struct qp *qp)
 	return packets_unacknowledged(qp) > qp->requester.packets_since_ack_request;
 }
 
+/* While a path opens, its queues double in each round trip: the next answer takes longer. */
+static uint64_t silence_ns(const struct qp *qp)
+{
+	const struct peer_window *window = qp->peer_window;
+	const uint64_t own_ns = round_trip_wait_ns(&qp->round_trip);
+	uint64_t opening_ns;
+
+	if (window == NULL || window->is_open)
+		return own_ns;
+	opening_ns = 4 * window->model.smoothed_ns;
+	return own_ns > opening_ns ? own_ns : opening_ns;
+}
+
 /*
  * When the silence will have lasted for long enough for a tail probe, which begins when the peer is
  * asked for an acknowledgement. UINT64_MAX: no probe is to follow.
@@ -145,7 +158,7 @@ static bool has_asked(const struct qp *qp)
 static uint64_t tail_at_ns(const struct engine *engine, const struct qp *qp)
 {
 	const struct retry *retry = &qp->retry;
-	uint64_t wait_ns = round_trip_wait_ns(&qp->round_trip);
+	uint64_t wait_ns = silence_ns(qp);
 	uint64_t since_ns = retry->asked_at_ns;
 
 	if (wait_ns == UINT64_MAX || retry->is_silent || retry->tail_packets > 0 ||

@@ -20,8 +20,9 @@
  *
  * Tail: runs in the place of the ACK timer, and the ACK timer after it. A lost last packet leaves
  * no gap that the peer could see, and a peer sends the NAK of a gap only once: without more, each
- * such loss would cost the ACK timeout. So after a silence of round_trip_wait_ns(), since the peer
- * was asked for an acknowledgement and since the last progress, a tail probe goes: the oldest
+ * such loss would cost the ACK timeout. So after a silence of round_trip_wait_ns(), on a path that
+ * opens of four round trips, since the peer was asked for an acknowledgement and since the last
+ * progress, a tail probe goes: the oldest
  * unacknowledged packet and the last packet sent (one packet where these are the same), once more
  * and with AckReq set. The peer takes the oldest packet, or acknowledges the duplicate (IBTA 1.4,
  * 9.7.5.1.1), and is ready to send a NAK again once the packet came that it waits for. The last

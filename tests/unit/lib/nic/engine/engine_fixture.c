@@ -152,6 +152,9 @@ static void bring_to_rts(struct engine_fixture *fixture, struct qp *qp,
 		       (qp_has_requester(qp) ? RNIC_QP_ATTR_RETRY_COUNT | RNIC_QP_ATTR_RNR_RETRY |
 						       RNIC_QP_ATTR_MAX_RD_ATOMIC
 					     : 0));
+	/* As of a path that has been in use: its first steps are for tests of their own. */
+	qp->peer_window->queue_bytes = LIMIT_PATH_WINDOW_BYTES;
+	qp->peer_window->is_open = true;
 }
 
 static const struct rnic_qp_capacities usual_capacities = {

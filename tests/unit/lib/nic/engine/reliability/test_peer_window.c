@@ -118,6 +118,7 @@ static void test_reduce_and_grow(void **state)
 
 	(void)state;
 	fixture->engine.now_ns = fixture->now_ns;
+	window->model.least_ns = 50000;
 	peer_window_reduce(&fixture->engine, window);
 	assert_int_equal(window->queue_bytes, whole_bytes / 2);
 	peer_window_reduce(&fixture->engine, window); /* the same round trip */
@@ -139,6 +140,60 @@ static void test_reduce_and_grow(void **state)
 		peer_window_release(window, 16384, true);
 	}
 	assert_int_equal(window->queue_bytes, whole_bytes);
+	fixture_destroy(fixture);
+}
+
+/* `bytes` leave at once, of which `acknowledged` arrive. */
+static void pass_burst(struct engine_fixture *fixture, struct peer_window *window, uint32_t bytes,
+		       uint32_t acknowledged)
+{
+	peer_window_reserve(window, fixture->qp, bytes);
+	peer_window_release(window, acknowledged, true);
+	peer_window_release(window, window->in_flight_bytes, false);
+}
+
+/* Nobody tells what the peer's buffer and the queues take: bursts grow as such bursts arrive. */
+static void test_a_path_opens(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	const struct rnic_gid gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 9});
+	struct peer_window *window = peer_window_get(&fixture->engine, &gid);
+	uint32_t bytes = LIMIT_PATH_WINDOW_BYTES_FIRST;
+
+	(void)state;
+	assert_int_equal(peer_window_bytes(window), bytes);
+	for (uint32_t i = 0; i < 100; i++)
+		pass_burst(fixture, window, bytes / 4, bytes / 4);
+	assert_int_equal(peer_window_bytes(window), bytes); /* none was greater */
+	for (; bytes < LIMIT_PATH_WINDOW_BYTES; bytes *= 2) {
+		assert_int_equal(peer_window_bytes(window), bytes);
+		pass_burst(fixture, window, bytes, bytes);
+	}
+	assert_int_equal(peer_window_bytes(window), LIMIT_PATH_WINDOW_BYTES);
+	peer_window_put(window);
+	fixture_destroy(fixture);
+}
+
+/* A loss ends the doubling; a timeout before the first measure says nothing of the path. */
+static void test_a_loss_ends_the_opening(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	const struct rnic_gid gid = rnic_gid_from_ipv4((const uint8_t[]){192, 0, 2, 9});
+	struct peer_window *window = peer_window_get(&fixture->engine, &gid);
+	uint32_t bytes = LIMIT_PATH_WINDOW_BYTES_FIRST / 2;
+
+	(void)state;
+	fixture->engine.now_ns = fixture->now_ns;
+	peer_window_reduce(&fixture->engine, window);
+	assert_int_equal(peer_window_bytes(window), bytes);
+	pass_burst(fixture, window, bytes, bytes);
+	assert_int_equal(peer_window_bytes(window), 2 * bytes);
+	window->model.least_ns = 100000;
+	fixture->engine.now_ns += 10000000;
+	peer_window_reduce(&fixture->engine, window);
+	pass_burst(fixture, window, bytes, bytes);
+	assert_in_range(peer_window_bytes(window), bytes, bytes + 5000);
+	peer_window_put(window);
 	fixture_destroy(fixture);
 }
 
@@ -203,6 +258,8 @@ int main(void)
 		cmocka_unit_test(test_a_measure_passes_the_turn),
 		cmocka_unit_test(test_destroyed_while_waiting),
 		cmocka_unit_test(test_reduce_and_grow),
+		cmocka_unit_test(test_a_path_opens),
+		cmocka_unit_test(test_a_loss_ends_the_opening),
 		cmocka_unit_test(test_a_long_path_adds_what_it_holds),
 		cmocka_unit_test(test_a_long_path_is_paced),
 	};
