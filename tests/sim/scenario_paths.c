@@ -207,6 +207,35 @@ static void our_queues_make_no_timeouts(void **state)
 }
 
 /*
+ * The peer is off the processor for longer than the timeout, and nothing is lost: the answer to the
+ * oldest packet acknowledges all, and no others go again.
+ */
+static void a_stall_sends_little_again(void **state)
+{
+	struct sim *sim =
+		sim_create(.seed = 1, .delay_ns = 5 * SIM_MS, .kept_packets = LIMIT_KEPT_PACKETS);
+	struct sim_qp *qp = sim_connect(sim, 1, 0, .path_mtu = 5, .depth = DEPTH, .timeout = 14);
+	struct sim_link *answers = sim_link(sim, 0, 1);
+
+	(void)state;
+	sim->net.nics[0].ingress_bits_per_second = 10 * GBIT;
+	for (uint32_t ms = 0; ms < 600; ms++) {
+		keep_busy(qp, RNIC_WR_RDMA_WRITE, MESSAGE_BYTES);
+		answers->delay_ns = ms == 300 ? 205 * SIM_MS : 5 * SIM_MS;
+		for (; ms == 300; ms++)
+			sim_run_for(sim, 200 * SIM_MS);
+		sim_run_for(sim, SIM_MS);
+	}
+	print_message("%llu timeouts, %llu sent again\n",
+		      (unsigned long long)sim_counter(sim, 1, COUNTER_ACK_TIMEOUTS),
+		      (unsigned long long)sim_counter(sim, 1, COUNTER_RETRANSMITTED_PACKETS));
+	assert_in_range(sim_counter(sim, 1, COUNTER_ACK_TIMEOUTS), 1, 2);
+	assert_true(sim_counter(sim, 1, COUNTER_RETRANSMITTED_PACKETS) < 20);
+	sim_run(sim, 10 * SIM_S);
+	assert_sim_is_right(sim);
+}
+
+/*
  * Many QPs share a long path as one would use it: who goes to the end of the line has asked for an
  * acknowledgement, or the packets of those who wait fill the window, and nobody is asked.
  */
@@ -243,6 +272,7 @@ static void many_qps_fill_a_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stall_sends_little_again),
 		cmocka_unit_test(long_paths_are_filled),
 		cmocka_unit_test(losses_leave_a_share),
 		cmocka_unit_test(a_shallow_queue_is_not_flooded),

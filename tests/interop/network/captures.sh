@@ -6,6 +6,7 @@
 #   built-in   the files that rnicd --capture writes
 #   wire       a plain tcpdump beside the sender, without any switch
 #   segments   GSO batches, cut as a device without offload cuts them, seen by the receiver
+#   holes      the files of daemons that lose packets, and tell each other which
 #
 # tshark must read every packet as RoCEv2 without a malformed one or an expert error, and
 # icrc_check.py, which shares no code with the project, must find every ICRC valid.
@@ -87,6 +88,19 @@ wire)
 	judge "$WORK/wire.pcap"
 	for capture in "${noticed[@]}"; do end_process "$capture"; done
 	topology_finish
+	;;
+holes)
+	topology_start "$1" "$2" "$family" --fault drop=1% --capture "$WORK/holes@SIDE.pcapng"
+	pair_run ib_write_bw -F -c RC -s 65536 -n 200
+	for side in 0 1; do
+		[ -z "${side_pid[$side]}" ] || daemon_finish $side
+	done
+	for file in "$WORK"/holes*.pcapng; do
+		judge "$file"
+		told=$(count_packets "$file" 'infiniband.bth.opcode == 0xc0')
+		check "packets of holes are among them ($told)" test "$told" -gt 0
+	done
+	test_finish
 	;;
 segments)
 	topology_start "$1" "$2" "$family" --segmentation on

@@ -6,7 +6,8 @@
  *
  * Local ACK timeout (IBTA 1.4, 9.7.6.1): runs while anything is unacknowledged, from the last
  * progress or the last transmission of the oldest packet. When it expires, everything
- * unacknowledged goes out again; each expiry without progress uses up one retry. The encoded
+ * unacknowledged goes out again, on a long path after one more tail probe, which takes the place
+ * of the first time; each expiry without progress uses up one retry. The encoded
  * timeout is a least value, and counts the answer delay of the peer: ours is that value, but not
  * less than the delay a device like this one announces (LIMIT_LOCAL_ACK_DELAY), doubled for each
  * expiry in a row, and on a long path as long as answers take; up to four times in all, which is as

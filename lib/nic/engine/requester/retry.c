@@ -56,8 +56,28 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 
 /* --- expiry ---------------------------------------------------------------------------------- */
 
+/*
+ * Whether the first timeout asks once more by a tail probe, before all goes again: on a long path
+ * that is much, and a peer that was off the processor for as long has it all.
+ */
+static bool may_ask_again(const struct qp *qp)
+{
+	return qp->retry.timeouts_in_a_row == 0 && !qp->retry.is_silent &&
+	       qp->retry.retries_left > 0 && path_model_is_long(&qp->peer_window->model);
+}
+
+static void ask_again(struct engine *engine, struct qp *qp)
+{
+	qp->retry.retries_left--;
+	qp->retry.tail_packets = RETRY_TIMER_TAIL_PACKETS;
+	round_trip_probe(&qp->round_trip);
+	retry_timer_repair_sent(engine, qp);
+	ready_list_add(qp);
+}
+
 static void retry_ack_expired(struct engine *engine, struct qp *qp)
 {
+	const bool asks_again = may_ask_again(qp);
 	uint64_t timeout_at_ns = retry_timer_timeout_at_ns(qp);
 	struct retry *retry = &qp->retry;
 
@@ -80,6 +100,11 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	retry->timeouts_in_a_row++;
 	round_trip_time_out(&qp->round_trip);
 	RNIC_PROBE2(ack_timeout, qp->qpn, retry->retries_left);
+	if (asks_again) {
+		retry->is_silent = false;
+		ask_again(engine, qp);
+		return;
+	}
 	retry_sequence_error(engine, qp);
 }
 

@@ -169,12 +169,16 @@ static void test_an_offer_goes_with_a_repair(void **state)
 	fixture_destroy(fixture);
 
 	/* Not to others. */
-	fixture = create_sender();
-	fixture->qp->peer_kind = RNIC_PEER_KIND_OTHER;
-	fixture_receive_acknowledge(fixture, 110, SEQUENCE_NAK);
-	assert_int_equal(fixture_transmit_all(fixture), 1);
-	assert_int_equal(fixture->sent.packet.psn.value, 110);
-	fixture_destroy(fixture);
+	for (uint8_t kind = RNIC_PEER_KIND_UNKNOWN; kind <= RNIC_PEER_KIND_OTHER; kind++) {
+		if (kind == RNIC_PEER_KIND_RNICD)
+			continue;
+		fixture = create_sender();
+		fixture->qp->peer_kind = kind;
+		fixture_receive_acknowledge(fixture, 110, SEQUENCE_NAK);
+		assert_int_equal(fixture_transmit_all(fixture), 1);
+		assert_int_equal(fixture->sent.packet.psn.value, 110);
+		fixture_destroy(fixture);
+	}
 }
 
 static void test_what_is_told_is_sent_once(void **state)
