@@ -180,10 +180,13 @@ static bool is_of_holes(const struct qp *qp, const struct rnic_packet *packet)
 
 static void take_holes(struct qp *qp, const struct rnic_packet *packet)
 {
-	if (!holes_is_offer(packet))
-		repair_take_report(qp, packet);
-	else if (qp_has_responder(qp))
-		holes_accept_offer(qp);
+	if (holes_is_offer(packet)) {
+		if (qp_has_responder(qp))
+			holes_accept_offer(qp);
+	} else if (repair_take_report(qp, packet)) {
+		retry_sequence_error(qp->engine, qp);
+		qp->requester.has_gone_back = true;
+	}
 }
 
 /* XRC goes one way: requests to targets, responses to initiators. */

@@ -8,7 +8,6 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/reliability/round_trip.h"
-#include "lib/nic/engine/requester/retry.h"
 #include "proto/wire/peer_kind.h"
 
 /*
@@ -242,29 +241,15 @@ static bool is_sending(const struct qp *qp)
 	       !rnic_psn_equal(qp->requester.psn, qp->requester.unacknowledged);
 }
 
-/*
- * The peer was silent for so long that its share was given back: what was sent again is lost, too.
- * Without this the connection would wait for the ACK timeout, since the peer sends no second NAK.
- */
-static void leave_silence(struct qp *qp)
-{
-	if (qp->requester.has_gone_back)
-		return;
-	retry_sequence_error(qp->engine, qp);
-	qp->requester.has_gone_back = true;
-}
-
-void repair_take_report(struct qp *qp, const struct rnic_packet *packet)
+bool repair_take_report(struct qp *qp, const struct rnic_packet *packet)
 {
 	struct repair *repair = &qp->requester.repair;
 	struct holes told;
 
 	if (!holes_decode(packet, &told) || !is_sending(qp))
-		return;
-	if (qp->retry.is_silent) {
-		leave_silence(qp);
-		return;
-	}
+		return false;
+	if (qp->retry.is_silent)
+		return !qp->requester.has_gone_back;
 	if (!repair->is_told) {
 		/* The repair that began with a NAK is one of the holes. */
 		repair->told_end =
@@ -277,6 +262,7 @@ void repair_take_report(struct qp *qp, const struct rnic_packet *packet)
 	repair->is_under_way = false;
 	repair->peer = REPAIR_PEER_KEEPS;
 	repair_holes(qp, &told);
+	return false;
 }
 
 /* The NAK names the first hole. */

@@ -47,8 +47,11 @@ void repair_answered(struct qp *qp);
 /* Passes over what was acknowledged meanwhile; then the repair may not be due any more. */
 void repair_skip_acknowledged(struct qp *qp);
 
-/* A report of holes came: what is missing is sent again. */
-void repair_take_report(struct qp *qp, const struct rnic_packet *packet);
+/*
+ * A report of holes came: what is missing is sent again. True: the peer was silent for so long that
+ * its share was given back, so that all is to be sent again. It sends no second NAK.
+ */
+bool repair_take_report(struct qp *qp, const struct rnic_packet *packet);
 
 /* The packet `next` has left. True: it is the last of its hole. */
 bool repair_sent(struct engine *engine, struct qp *qp);
