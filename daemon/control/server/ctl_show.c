@@ -278,7 +278,7 @@ static void show_skip(void *context, const struct device_child *process)
 }
 
 /*
- * Shows rows of the device processes, one process after the other. -EINPROGRESS: a process is still
+ * Shows rows of the device processes, in the order of their lanes. -EINPROGRESS: a process is still
  * to answer.
  */
 static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
@@ -301,6 +301,7 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 		.cursor = is_resumed ? call->progress[0] : walk->rows.skip,
 		.rows = walk->rows.rows,
 		.max = walk->rows.max,
+		.ahead = call->client->peer.account.user->may_have_all ? DEVICE_ROWS_AHEAD : 0,
 		.patience = &call->client->patience,
 		.may_have_rows = show_may_have_rows,
 		.accept = show_accept,

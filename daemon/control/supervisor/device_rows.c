@@ -40,7 +40,7 @@ static uint64_t rows_deadline_ns(const struct device_child *process,
 
 /* Sends the request. -EINPROGRESS: it is under way; else the process is to be skipped. */
 static int rows_ask(struct device_child *process, const struct device_listing *listing,
-		    uint32_t cursor)
+		    uint32_t cursor, uint64_t until_ns)
 {
 	struct device_common *common = process->common;
 	const struct rnic_process_rows request = {
@@ -53,7 +53,6 @@ static int rows_ask(struct device_child *process, const struct device_listing *l
 		.payload = &request,
 		.payload_bytes = sizeof(request),
 	};
-	const uint64_t until_ns = rows_deadline_ns(process, listing, cursor);
 
 	if (process->rows.is_silent || common->now_ns >= until_ns ||
 	    device_link_send(process, &letter) != 0)
@@ -61,6 +60,38 @@ static int rows_ask(struct device_child *process, const struct device_listing *l
 	pending_query_ask(&process->rows, listing->asker, request.request_id, listing->kind, cursor,
 			  until_ns);
 	return -EINPROGRESS;
+}
+
+/* Returns the first process, from `lane` on, that may have rows for the viewer. */
+static struct device_child *rows_process(const struct device_set *set,
+					 const struct device_listing *listing, uint32_t lane)
+{
+	struct device_child *process;
+
+	while ((process = device_set_next(set, lane)) != NULL &&
+	       !listing->may_have_rows(listing->context, process))
+		lane = process->lane + 1u;
+	return process;
+}
+
+/*
+ * Asks the processes from `lane` on for their first rows, before their turn comes. They answer at
+ * the same time, and those that do not answer share one deadline.
+ */
+static void rows_ask_ahead(const struct device_set *set, const struct device_listing *listing,
+			   uint32_t lane)
+{
+	struct device_child *process;
+
+	for (uint32_t i = 0; i < listing->ahead; i++) {
+		process = rows_process(set, listing, lane);
+		if (process == NULL)
+			return;
+		if (process->rows.state == PENDING_QUERY_FREE)
+			rows_ask(process, listing, 0,
+				 process->common->now_ns + DEVICE_ROWS_WAIT_NS);
+		lane = process->lane + 1u;
+	}
 }
 
 /*
@@ -101,7 +132,7 @@ static int rows_get(struct device_child *process, struct device_listing *listing
 		/* Another listing uses the slot, until its deadline at most. */
 		if (slot->state != PENDING_QUERY_FREE)
 			return -EINPROGRESS;
-		return rows_ask(process, listing, row);
+		return rows_ask(process, listing, row, rows_deadline_ns(process, listing, row));
 	}
 	if (slot->state == PENDING_QUERY_ASKED)
 		return -EINPROGRESS;
@@ -115,33 +146,43 @@ static int rows_get(struct device_child *process, struct device_listing *listing
 	return -ETIMEDOUT;
 }
 
+/* Whether the process answered ahead of its turn: its rows cost no waiting. */
+static bool rows_are_there(const struct device_child *process, const struct device_listing *listing)
+{
+	return process->rows.state == PENDING_QUERY_ANSWERED &&
+	       pending_query_is_of(&process->rows, listing->asker, listing->kind, 0);
+}
+
 int device_rows_list(struct device_set *set, struct device_listing *listing)
 {
 	uint32_t lane = rows_lane_of(listing->cursor);
 	uint32_t row = listing->cursor & CURSOR_ROW_MASK;
-	struct device_child *process;
-	uint32_t next = 0;
+	struct device_child *process = rows_process(set, listing, lane);
+	uint32_t next;
 	int result;
 
-	while ((process = device_set_next(set, lane)) != NULL &&
-	       !listing->may_have_rows(listing->context, process))
-		lane = process->lane + 1u;
-	listing->cursor = 0;
-	if (process == NULL)
-		return 0;
-	if (process->lane != lane)
+	if (process != NULL && process->lane != lane)
 		row = 0;
-	lane = process->lane;
-	result = rows_get(process, listing, row, &next);
-	if (result == -EINPROGRESS) {
-		listing->cursor = rows_cursor_of(lane, row);
-		return result;
+	listing->cursor = 0;
+	while (process != NULL) {
+		lane = process->lane;
+		next = 0;
+		result = rows_get(process, listing, row, &next);
+		rows_ask_ahead(set, listing, lane + 1);
+		if (result == -EINPROGRESS) {
+			listing->cursor = rows_cursor_of(lane, row);
+			return result;
+		}
+		if (result == -ETIMEDOUT)
+			listing->skip(listing->context, process);
+		row = next;
+		if (row == 0)
+			process = rows_process(set, listing, lane + 1);
+		if (row != 0 || listing->count == listing->max ||
+		    (process != NULL && !rows_are_there(process, listing)))
+			break;
 	}
-	if (result == -ETIMEDOUT)
-		listing->skip(listing->context, process);
-	if (next == 0)
-		lane++;
-	if (device_set_next(set, lane) != NULL)
-		listing->cursor = rows_cursor_of(lane, next);
+	if (process != NULL)
+		listing->cursor = rows_cursor_of(process->lane, row);
 	return 0;
 }

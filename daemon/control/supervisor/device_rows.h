@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of device processes for SHOW. A listing asks one device process after the other, in the
- * order of their lanes, and passes each answer on in replies of its own. A cursor names the lane
- * and the row there, so that rows need no memory between two requests of rnicctl.
+ * Rows of device processes for SHOW, in the order of their lanes. A cursor names the lane and the
+ * row there. The listing of a viewer with the right to all asks the next DEVICE_ROWS_AHEAD
+ * processes at once: each keeps one answer in its slot (pending_query.h) until its turn comes, its
+ * deadline passes, or the viewer goes. Other viewers make one process at a time work.
  *
  * A process gets one second to answer, and a few for all answers to one listing. A process that
  * did not answer is skipped, and not asked again before its late answer has come: a stopped process
- * delays a listing once. Each reply waits for one answer at most, so that no viewer gives up.
+ * delays a listing once. Each reply waits for one answer at most, so that no viewer gives up; the
+ * answers that came meanwhile are in the same reply.
  */
 #ifndef DAEMON_CONTROL_SUPERVISOR_DEVICE_ROWS_H
 #define DAEMON_CONTROL_SUPERVISOR_DEVICE_ROWS_H
@@ -21,6 +23,8 @@ struct device_set;
 
 #define DEVICE_ROWS_WAIT_NS UINT64_C(1000000000)
 #define DEVICE_ROWS_ALL_NS  UINT64_C(5000000000)
+#define DEVICE_ROWS_AHEAD   32 /* answers that wait for their turn: RNIC_PROCESS_MESSAGE_BYTES each \
+				*/
 
 /* One reply to SHOW under way. */
 struct device_listing {
@@ -33,6 +37,7 @@ struct device_listing {
 	uint8_t *rows; /* room for `max` */
 	uint32_t count;
 	uint32_t max;
+	uint32_t ahead; /* processes to ask before their turn; 0: each when its turn has come */
 	struct show_patience *patience; /* of the viewer */
 	/* Whether to ask the process at all. */
 	bool (*may_have_rows)(void *context, const struct device_child *process);
@@ -44,7 +49,8 @@ struct device_listing {
 };
 
 /*
- * Fills the listing with rows of one device process, or with none. The cursor is 0 after the last
+ * Fills the listing with rows of one device process, and of those whose answers are there, or with
+ * none. The cursor is 0 after the last
  * process. 0: the reply is ready. -EINPROGRESS: a process is still to answer; call again with the
  * same cursor when device_set_take_news() says so.
  */

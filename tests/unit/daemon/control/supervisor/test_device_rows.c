@@ -205,6 +205,92 @@ static void test_a_silent_process(void **state)
 	assert_int_equal(test.listing.count, 1);
 }
 
+static void begin_ahead(uint32_t asker, uint32_t ahead)
+{
+	begin(asker, 0);
+	test.listing.ahead = ahead;
+}
+
+/* All processes work at once, and what is there when the first one's turn ends is in one reply. */
+static void test_asked_at_once(void **state)
+{
+	(void)state;
+	fixture_serve(1001);
+	fixture_serve(1002);
+	fixture_serve(1003);
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[0], 1, true);
+	answer(fixture->link_fds[1], 2, false);
+	fixture_turn(0);
+	assert_int_equal(list(), -EINPROGRESS); /* the first process has not answered */
+	answer(fixture->link_fds[2], 3, true);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 5);
+	assert_int_equal(test.rows[2].slot, 2);
+	assert_int_equal(test.rows[3].slot, 0);
+
+	/* The viewer goes: nobody waits for the answer that was not used, or is still to come. */
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	assert_int_equal(list(), -EINPROGRESS);
+	device_set_forget_viewer(&fixture->set, 1);
+	answer(fixture->link_fds[2], 1, true);
+	answer(fixture->link_fds[1], 1, true);
+	fixture_turn(0);
+	assert_true(device_set_next_deadline_ns(&fixture->set) >
+		    fixture->now_ns + DEVICE_ROWS_WAIT_NS);
+}
+
+/* The reply is full before all answers are in it: the cursor goes on in the right process. */
+static void test_asked_at_once_with_little_room(void **state)
+{
+	uint32_t cursor;
+
+	(void)state;
+	fixture_serve(1001);
+	fixture_serve(1002);
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	test.listing.max = 4;
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[1], 3, true);
+	answer(fixture->link_fds[0], 3, true);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 4);
+	cursor = test.listing.cursor;
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	test.listing.cursor = cursor;
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[0], 2, true);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 2);
+	assert_int_equal(test.rows[0].slot, 1);
+	assert_int_equal(test.listing.cursor, 0);
+}
+
+/* Stopped processes share one deadline, however many there are; `ahead` bounds who is asked. */
+static void test_silent_processes_share_a_deadline(void **state)
+{
+	(void)state;
+	fixture_serve(1001);
+	fixture_serve(1002);
+	fixture_serve(1003);
+	fixture_serve(1004);
+	begin_ahead(1, 2);
+	assert_int_equal(list(), -EINPROGRESS);
+	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), -EAGAIN);
+	fixture_turn(DEVICE_ROWS_WAIT_NS);
+	assert_int_equal(list(), -EINPROGRESS); /* by the fourth, which was not asked before */
+	assert_int_equal(test.skipped, 3);
+	answer(fixture->link_fds[0], 2, true);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 2);
+	assert_int_equal(test.listing.cursor, 0);
+}
+
 /* A process that gives a row now and then, which nobody may see, is left soon. */
 static void test_a_slow_process(void **state)
 {
@@ -359,12 +445,20 @@ static void test_rows_of_another_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_slow_process),	 TEST(test_a_process_that_has_nothing),
-		TEST(test_a_viewer_that_goes),	 TEST(test_none),
-		TEST(test_two_processes),	 TEST(test_empty_answers),
-		TEST(test_a_silent_process),	 TEST(test_two_viewers),
-		TEST(test_more_rows_than_room),	 TEST(test_wrong_answers),
+		TEST(test_a_slow_process),
+		TEST(test_a_process_that_has_nothing),
+		TEST(test_a_viewer_that_goes),
+		TEST(test_none),
+		TEST(test_two_processes),
+		TEST(test_empty_answers),
+		TEST(test_a_silent_process),
+		TEST(test_two_viewers),
+		TEST(test_more_rows_than_room),
+		TEST(test_wrong_answers),
 		TEST(test_rows_of_another_size),
+		TEST(test_asked_at_once),
+		TEST(test_asked_at_once_with_little_room),
+		TEST(test_silent_processes_share_a_deadline),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
