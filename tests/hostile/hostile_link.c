@@ -218,7 +218,7 @@ bool hostile_request(int fd, uint16_t operation, const void *payload, size_t byt
 {
 	struct {
 		struct rnic_ctl_header header;
-		uint8_t payload[1024];
+		uint8_t payload[2048];
 	} request = {
 		.header =
 			{

@@ -24,6 +24,7 @@
 struct cm;
 struct device_set;
 struct neighbour_queries;
+struct rule_owner;
 
 /* How the device was set up, as texts for listings. */
 struct device_settings {
@@ -42,7 +43,8 @@ struct device_settings {
 /* How a condition reaches what is not a device process. */
 struct condition_calls {
 	void (*cut_link)(void *context, bool is_cut);
-	void (*set_rules)(void *context); /* those of the device set have changed */
+	/* Those of `owner` in the device set have changed. */
+	void (*set_rules)(void *context, const struct rule_owner *owner);
 	/* The link is down and up by turns, until cut_link(). */
 	void (*flap_link)(void *context, uint64_t down_ns, uint64_t up_ns);
 	void (*renumber_gids)(void *context);

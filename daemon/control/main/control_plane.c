@@ -307,12 +307,13 @@ static void control_renumber_gids(void *context)
 	device_network_renumber(&control->network);
 }
 
-static void control_set_rules(void *context)
+static void control_set_rules(void *context, const struct rule_owner *owner)
 {
 	struct control_plane *control = context;
 
-	backplane_set_rules(&control->backplane);
-	device_set_set_rules(&control->backplane.devices);
+	if (owner->is_of_all)
+		backplane_set_rules(&control->backplane);
+	device_set_set_rules(&control->backplane.devices, owner);
 }
 
 static int control_open_clients(struct control_plane *control, const struct control_config *config,

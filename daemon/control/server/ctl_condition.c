@@ -69,7 +69,10 @@ static int condition_tell_link(struct ctl_call *call)
 	return 0;
 }
 
-/* Gives all device processes an order, one after the other. -EINPROGRESS: one is to answer. */
+/*
+ * Gives an order to all device processes that the asker rules, one after the other: a user can make
+ * neither the processes of others work, nor wait for them. -EINPROGRESS: one is to answer.
+ */
 static int condition_order_all(struct ctl_call *call, uint32_t condition)
 {
 	const struct rnic_process_order order = {.condition = condition};
@@ -85,6 +88,10 @@ static int condition_order_all(struct ctl_call *call, uint32_t condition)
 		if ((*walk & WALK_LANE_MASK) != process->lane)
 			call->progress[1] = 0;
 		*walk = (*walk & ~WALK_LANE_MASK) | process->lane;
+		if (!condition_rules_all(call->client) && process->uid != call->client->peer.uid) {
+			*walk += 1;
+			continue;
+		}
 		result = device_orders_give(process, &order, &call->progress[1], reason);
 		if (result == -EINPROGRESS) {
 			call->awaits_news = true;
@@ -227,6 +234,7 @@ static int fault_check_owner(struct ctl_call *call, struct rule_owner *owner)
 {
 	*owner = (struct rule_owner){
 		.uid = call->client->peer.uid,
+		.account = call->client->peer.account.user->uid,
 		.is_of_all = condition_rules_all(call->client),
 	};
 	if (!owner->is_of_all && geteuid() != 0)
@@ -304,7 +312,7 @@ static int fault_add(struct ctl_call *call, const struct rnic_ctl_condition *req
 				&client->rule_first, &client->rule_count, reason, sizeof(reason));
 	if (result != 0)
 		return ctl_refuse(call, result, "%s", reason);
-	set->conditions.set_rules(set->conditions.context);
+	set->conditions.set_rules(set->conditions.context, &owner);
 	return 0;
 }
 
@@ -313,14 +321,16 @@ static int fault_delete(struct ctl_call *call, uint32_t id)
 	const struct client_set *set = call->client->set;
 	struct rule_table *table = &set->devices->common.rules;
 	const struct rule_entry *entry = rule_table_find(table, id);
+	struct rule_owner owner;
 
 	if (entry == NULL)
 		return ctl_refuse(call, -ENOENT, "there is no rule %u: rnicctl fault list", id);
 	if (!condition_rules_all(call->client) &&
 	    (entry->owner.is_of_all || entry->owner.uid != call->client->peer.uid))
 		return condition_refuse(call, "the rule is not yours", "");
+	owner = entry->owner;
 	rule_table_remove(table, id);
-	set->conditions.set_rules(set->conditions.context);
+	set->conditions.set_rules(set->conditions.context, &owner);
 	return 0;
 }
 
@@ -333,7 +343,7 @@ static int fault_clear(struct ctl_call *call)
 	if (result != 0)
 		return result;
 	if (rule_table_clear(&set->devices->common.rules, &owner) > 0)
-		set->conditions.set_rules(set->conditions.context);
+		set->conditions.set_rules(set->conditions.context, &owner);
 	return 0;
 }
 

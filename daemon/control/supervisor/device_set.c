@@ -407,13 +407,15 @@ void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes)
 	}
 }
 
-void device_set_set_rules(struct device_set *set)
+void device_set_set_rules(struct device_set *set, const struct rule_owner *owner)
 {
 	struct list *node;
 
 	list_for_each (node, &set->processes) {
 		struct device_child *process = list_entry(node, struct device_child, node);
 
+		if (!owner->is_of_all && owner->uid != process->uid)
+			continue;
 		verb_pages_write(&process->verbs, &set->common.rules, process->uid,
 				 set->common.now_ns);
 		device_link_note_rules(process);

@@ -116,8 +116,8 @@ void device_set_set_facts(struct device_set *set, uint32_t path_mtu_bytes);
 /* Kills the process that serves with this lane, if there is one, because of what `reason` says. */
 void device_set_end_lane(struct device_set *set, uint8_t lane, const char *reason);
 
-/* Sends the rules, which have changed, to the processes that they concern. */
-void device_set_set_rules(struct device_set *set);
+/* Sends the rules to the processes that those of `owner` concern: these have changed. */
+void device_set_set_rules(struct device_set *set, const struct rule_owner *owner);
 
 /*
  * Stores the PIDs of the programs that are their own device processes, of one user or of all, at

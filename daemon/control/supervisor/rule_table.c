@@ -26,19 +26,31 @@ static bool rule_concerns(const struct rule_entry *entry, uid_t uid)
 	return entry->id != 0 && (entry->owner.is_of_all || entry->owner.uid == uid);
 }
 
+static uint32_t rule_left(uint32_t max, uint32_t used)
+{
+	return used < max ? max - used : 0;
+}
+
 /* How many rules the owner may still load. */
 static uint32_t rule_room(const struct rule_table *table, const struct rule_owner *owner)
 {
-	uint32_t free = 0, own = 0;
+	uint32_t free = 0, own = 0, users = 0;
+	uint32_t room;
 
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
-		free += table->entries[i].id == 0;
-		own += table->entries[i].id != 0 && rule_is_of(&table->entries[i], owner);
+		const struct rule_entry *entry = &table->entries[i];
+		const bool is_users = entry->id != 0 && !entry->owner.is_of_all;
+
+		free += entry->id == 0;
+		users += is_users;
+		own += is_users && entry->owner.account == owner->account;
 	}
 	if (owner->is_of_all)
 		return free;
-	own = own < RULE_TABLE_USER_MAX ? RULE_TABLE_USER_MAX - own : 0;
-	return own < free ? own : free;
+	room = rule_left(RULE_TABLE_USER_MAX, own);
+	if (rule_left(RULE_TABLE_USERS_MAX, users) < room)
+		room = rule_left(RULE_TABLE_USERS_MAX, users);
+	return room < free ? room : free;
 }
 
 static void rule_store(struct rule_table *table, const struct rule_owner *owner,
@@ -85,8 +97,14 @@ int rule_table_add(struct rule_table *table, const struct rule_owner *owner, con
 	if (result != 0)
 		return result;
 	if (*count > rule_room(table, owner)) {
-		snprintf(reason, reason_bytes, "there may be %d rules: rnicctl fault list",
-			 owner->is_of_all ? RNIC_RULES_MAX : RULE_TABLE_USER_MAX);
+		if (owner->is_of_all)
+			snprintf(reason, reason_bytes, "there may be %d rules: rnicctl fault list",
+				 RNIC_RULES_MAX);
+		else
+			snprintf(reason, reason_bytes,
+				 "there may be %d rules of a user, and %d of all users: rnicctl "
+				 "fault list",
+				 RULE_TABLE_USER_MAX, RULE_TABLE_USERS_MAX);
 		return -EDQUOT;
 	}
 	*first = table->last_id + 1;

@@ -18,11 +18,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define RULE_TABLE_USER_MAX 8 /* of a user who is neither root nor the daemon's */
+#define RULE_TABLE_USER_MAX  8	/* of a user who is neither root nor the daemon's */
+#define RULE_TABLE_USERS_MAX 48 /* of all such users: root and the daemon's user have the others   \
+				 */
 
 /* Who loads a rule, and whom it concerns. */
 struct rule_owner {
 	uid_t uid;
+	uid_t account;	/* as whom the user counts (subordinate_ids.h) */
 	bool is_of_all; /* root or the daemon's user */
 };
 

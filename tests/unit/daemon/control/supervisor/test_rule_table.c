@@ -8,7 +8,7 @@
 #define USER 1000u
 
 static const struct rule_owner root = {.uid = 0, .is_of_all = true};
-static const struct rule_owner user = {.uid = USER};
+static const struct rule_owner user = {.uid = USER, .account = USER};
 static struct rule_table table;
 static struct rnic_process_rules sent;
 static uint32_t first, count;
@@ -109,6 +109,29 @@ static void test_bounds(void **state)
 	assert_int_equal(first, RNIC_RULES_MAX + 1);
 }
 
+/* Users leave room for root, and the subordinate ids of a user share with the user. */
+static void test_shares(void **state)
+{
+	const struct rule_owner subordinate = {.uid = 100000, .account = USER};
+
+	(void)state;
+	for (int i = 0; i < RULE_TABLE_USER_MAX; i++)
+		assert_int_equal(add(i % 2 == 0 ? &user : &subordinate, "drop"), 0);
+	assert_int_equal(add(&user, "drop"), -EDQUOT);
+	assert_int_equal(add(&subordinate, "drop"), -EDQUOT);
+	for (uid_t i = RULE_TABLE_USER_MAX; i < RULE_TABLE_USERS_MAX; i++) {
+		const struct rule_owner other = {.uid = USER + i, .account = USER + i};
+
+		assert_int_equal(add(&other, "drop"), 0);
+	}
+	assert_int_equal(add(&(struct rule_owner){.uid = 1, .account = 1}, "drop"), -EDQUOT);
+	for (int i = RULE_TABLE_USERS_MAX; i < RNIC_RULES_MAX; i++)
+		assert_int_equal(add(&root, "drop"), 0);
+	/* Whom rules concern is another question than whose share they take. */
+	assert_int_equal(rule_table_clear(&table, &subordinate), RULE_TABLE_USER_MAX / 2);
+	assert_int_equal(add(&user, "drop"), 0);
+}
+
 /* A page counts for the rule that it names, and only upwards. */
 static void test_hits(void **state)
 {
@@ -142,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup(test_whom_rules_concern, set_up),
 		cmocka_unit_test_setup(test_rules_for_calls, set_up),
 		cmocka_unit_test_setup(test_bounds, set_up),
+		cmocka_unit_test_setup(test_shares, set_up),
 		cmocka_unit_test_setup(test_hits, set_up),
 	};
 
