@@ -113,9 +113,27 @@ static bool rows_copy(struct device_child *process, struct device_listing *listi
 		if (listing->accept(listing->context, process, row))
 			listing->count++;
 	}
-	/* What has no room is asked for again. */
 	*next = i < head->row_count ? process->rows.cursor + i : head->next;
 	return true;
+}
+
+/*
+ * Frees the slot, whose rows before `next` are in the listing. For a listing ahead, the slot keeps
+ * the rows that had no room, or asks for the next ones; for others these are asked for again.
+ */
+static void rows_go_on(struct device_child *process, const struct device_listing *listing,
+		       uint32_t next)
+{
+	struct pending_query *slot = &process->rows;
+
+	if (listing->ahead != 0 && next != 0 && next != slot->head.next) {
+		pending_query_keep(slot, next);
+		return;
+	}
+	pending_query_clear(slot);
+	process->common->has_news = true;
+	if (listing->ahead != 0 && next != 0)
+		rows_ask(process, listing, next, rows_deadline_ns(process, listing, next));
 }
 
 /*
@@ -126,7 +144,6 @@ static int rows_get(struct device_child *process, struct device_listing *listing
 		    uint32_t *next)
 {
 	struct pending_query *slot = &process->rows;
-	bool is_done;
 
 	if (!pending_query_is_of(slot, listing->asker, listing->kind, row)) {
 		/* Another listing uses the slot, until its deadline at most. */
@@ -136,11 +153,12 @@ static int rows_get(struct device_child *process, struct device_listing *listing
 	}
 	if (slot->state == PENDING_QUERY_ASKED)
 		return -EINPROGRESS;
-	is_done = rows_copy(process, listing, next);
+	if (rows_copy(process, listing, next)) {
+		rows_go_on(process, listing, *next);
+		return 0;
+	}
 	pending_query_clear(slot);
 	process->common->has_news = true;
-	if (is_done)
-		return 0;
 	device_child_happen(process, DEVICE_CHILD_VIOLATION,
 			    "the device process answered with rows of another size");
 	return -ETIMEDOUT;

@@ -2,8 +2,9 @@
 /*
  * Rows of device processes for SHOW, in the order of their lanes. A cursor names the lane and the
  * row there. The listing of a viewer with the right to all asks the next DEVICE_ROWS_AHEAD
- * processes at once: each keeps one answer in its slot (pending_query.h) until its turn comes, its
- * deadline passes, or the viewer goes. Other viewers make one process at a time work.
+ * processes at once, and for their next rows early: each keeps one answer in its slot
+ * (pending_query.h) until its turn comes, its deadline passes, or the viewer goes. Other viewers
+ * make one process at a time work.
  *
  * A process gets one second to answer, and a few for all answers to one listing. A process that
  * did not answer is skipped, and not asked again before its late answer has come: a stopped process
@@ -23,8 +24,9 @@ struct device_set;
 
 #define DEVICE_ROWS_WAIT_NS UINT64_C(1000000000)
 #define DEVICE_ROWS_ALL_NS  UINT64_C(5000000000)
-#define DEVICE_ROWS_AHEAD   32 /* answers that wait for their turn: RNIC_PROCESS_MESSAGE_BYTES each \
-				*/
+#define DEVICE_ROWS_AHEAD                                                                          \
+	32 /* answers that wait for their turn: RNIC_PROCESS_MESSAGE_BYTES each                    \
+	    */
 
 /* One reply to SHOW under way. */
 struct device_listing {

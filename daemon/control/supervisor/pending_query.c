@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/supervisor/pending_query.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,17 @@ bool pending_query_take(struct pending_query *slot, const struct rnic_process_ro
 	slot->head = *head;
 	slot->state = PENDING_QUERY_ANSWERED;
 	return true;
+}
+
+void pending_query_keep(struct pending_query *slot, uint32_t next)
+{
+	const uint32_t used = next - slot->cursor;
+
+	assert(used < slot->head.row_count);
+	slot->head.row_count -= used;
+	memmove(slot->rows, slot->rows + (size_t)used * slot->head.row_bytes,
+		(size_t)slot->head.row_count * slot->head.row_bytes);
+	slot->cursor = next;
 }
 
 bool pending_query_expire(struct pending_query *slot, uint64_t now_ns)

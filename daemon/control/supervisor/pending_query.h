@@ -49,6 +49,9 @@ bool pending_query_is_of(const struct pending_query *slot, uint32_t asker, uint3
 bool pending_query_take(struct pending_query *slot, const struct rnic_process_rows_reply *head,
 			const uint8_t *rows);
 
+/* Keeps the rows of an answer from row number `next` on, which the answer has. */
+void pending_query_keep(struct pending_query *slot, uint32_t next);
+
 /* Frees the slot when its deadline has passed. Returns whether it did. */
 bool pending_query_expire(struct pending_query *slot, uint64_t now_ns);
 

@@ -261,12 +261,35 @@ static void test_asked_at_once_with_little_room(void **state)
 	cursor = test.listing.cursor;
 	begin_ahead(1, DEVICE_ROWS_AHEAD);
 	test.listing.cursor = cursor;
-	assert_int_equal(list(), -EINPROGRESS);
-	answer(fixture->link_fds[0], 2, true);
-	fixture_turn(0);
+	/* The rest of the answer was kept: nobody is asked. */
 	assert_int_equal(list(), 0);
+	assert_int_equal(process_link_receive(fixture->link_fds[0], &fixture->receipt), -EAGAIN);
 	assert_int_equal(test.listing.count, 2);
 	assert_int_equal(test.rows[0].slot, 1);
+	assert_int_equal(test.rows[1].slot, 2);
+	assert_int_equal(test.listing.cursor, 0);
+}
+
+/* A process that has more rows is asked for them while the viewer takes those before. */
+static void test_next_rows_are_asked_early(void **state)
+{
+	uint32_t cursor;
+
+	(void)state;
+	fixture_serve(1001);
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[0], 2, false);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	cursor = test.listing.cursor;
+	answer(fixture->link_fds[0], 3, true);
+	fixture_turn(0);
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	test.listing.cursor = cursor;
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 3);
+	assert_int_equal(test.rows[0].slot, 2);
 	assert_int_equal(test.listing.cursor, 0);
 }
 
@@ -458,6 +481,7 @@ int main(void)
 		TEST(test_rows_of_another_size),
 		TEST(test_asked_at_once),
 		TEST(test_asked_at_once_with_little_room),
+		TEST(test_next_rows_are_asked_early),
 		TEST(test_silent_processes_share_a_deadline),
 	};
 
