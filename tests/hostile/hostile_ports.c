@@ -36,6 +36,7 @@
 #define LANE_PORT_FIRST 61000
 #define LANE_PORT_LAST	62016 /* of the connection manager */
 #define OTHER_PORT	50001 /* that nobody holds */
+#define HOLES_BYTES	50    /* of a report of eight holes: as long as one can be */
 
 struct attack {
 	struct played_peer played;
@@ -150,6 +151,68 @@ static void send_notifications(const struct attack *attack, uint64_t dropped_bad
 	}
 	assert_int_equal(played_peer_counter(&attack->played, "dropped_bad_port"),
 			 dropped_bad_port);
+}
+
+/*
+ * Sends an offer, or a report of `count` holes that have all packets there are, in the name of the
+ * peer (lib/nic/engine/reliability/holes.h).
+ */
+static void send_holes(const struct attack *attack, int fd, uint16_t port, uint8_t kind,
+		       uint8_t count)
+{
+	const struct sockaddr_in to = played_peer_address(&attack->played.own, RNIC_UDP_PORT);
+	const int opcode = rnic_opcode_find(RNIC_SERVICE_MANUFACTURER, RNIC_OPERATION_HOLES,
+					    RNIC_POSITION_ONLY, 0);
+	const struct rnic_packet packet = {
+		.addresses = {.source = attack->played.gid,
+			      .dest = attack->played.own,
+			      .source_port = port},
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.pkey = 0xffff,
+		.dest_qpn = attack->played.client.qpn,
+		.psn = rnic_psn(PLAYED_FIRST_PSN),
+		.payload_bytes = HOLES_BYTES,
+	};
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	size_t length = rnic_packet_encode_headers(&packet, bytes);
+
+	memset(bytes + length, 0xff, HOLES_BYTES);
+	bytes[length] = kind;
+	bytes[length + 1] = count;
+	length += HOLES_BYTES + rnic_pad_bytes(HOLES_BYTES);
+	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
+	length += RNIC_ICRC_BYTES;
+	assert_int_equal(sendto(fd, bytes, length, 0, (const struct sockaddr *)&to, sizeof(to)),
+			 length);
+}
+
+/*
+ * Offers and reports of any form acknowledge nothing, place nothing, and draw nothing where nothing
+ * is missing; those of a stranger are dropped.
+ */
+static void test_forged_holes(void **state)
+{
+	struct attack attack;
+
+	(void)state;
+	attack_open(&attack);
+	played_peer_write(&attack.played, attack.peer_fd, PEER_PORT, PLAYED_FIRST_PSN);
+	played_peer_expect_acknowledge(&attack.played, PLAYED_FIRST_PSN, 1);
+	for (uint32_t sent = 0; sent < FORGERIES;) {
+		for (uint32_t i = 0; i < ROUND; i++) {
+			const uint8_t kind = (uint8_t)(i % 3), count = (uint8_t)(sent + i);
+
+			send_holes(&attack, attack.peer_fd, PEER_PORT, kind, count);
+			send_holes(&attack, attack.stranger_fd, STRANGER_PORT, kind, count);
+		}
+		sent += ROUND;
+		wait_until_dropped(&attack, sent);
+	}
+	assert_false(played_peer_has_answer(&attack.played, QUIET_MS));
+	played_peer_write(&attack.played, attack.peer_fd, PEER_PORT, PLAYED_FIRST_PSN + 1);
+	played_peer_expect_acknowledge(&attack.played, PLAYED_FIRST_PSN + 1, 2);
+	attack_close(&attack);
 }
 
 static void test_forged_packets(void **state)
@@ -365,6 +428,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_forged_packets, hostile_start, hostile_stop),
+		cmocka_unit_test_setup_teardown(test_forged_holes, hostile_start, hostile_stop),
 		cmocka_unit_test_setup_teardown(test_ports_of_rnicd_ipv4, start_ipv4, hostile_stop),
 		cmocka_unit_test_setup_teardown(test_ports_of_rnicd_ipv6, start_ipv6, stop_ipv6),
 	};

@@ -2,6 +2,7 @@
 #include "daemon/control/clients/client_set.h"
 
 #include "daemon/control/cm/cm.h"
+#include "daemon/shared/base/log.h"
 #include "daemon/shared/quota/client_limits.h"
 
 /* Of all clients together. */
@@ -20,6 +21,11 @@ static const uint64_t client_set_limits[RESOURCE_COUNT] = {
 	[RESOURCE_CM_PORT_IB] = LIMIT_CM_EPHEMERAL_PORTS,
 };
 
+static uid_t client_set_account(void *context, uid_t uid)
+{
+	return subordinate_ids_account(context, uid);
+}
+
 int client_set_init(struct client_set *set, const struct client_set_config *config)
 {
 	*set = (struct client_set){
@@ -33,6 +39,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 	};
 	user_quotas_init(&set->users, &set->peers.quotas);
 	subordinate_ids_init(&set->subordinates, SUBORDINATE_IDS_PATH);
+	log_set_account(client_set_account, &set->subordinates);
 	handle_table_init(&set->numbers, LIMIT_SESSIONS);
 	list_init(&set->greeting);
 	for (uint32_t i = 0; i < CLIENT_SET_BUCKETS; i++)
@@ -45,6 +52,7 @@ void client_set_fini(struct client_set *set)
 {
 	handle_table_fini(&set->numbers);
 	user_quotas_fini(&set->users);
+	log_set_account(NULL, NULL);
 	subordinate_ids_fini(&set->subordinates);
 	served_set_fini(&set->peers);
 }

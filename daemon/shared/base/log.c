@@ -29,6 +29,8 @@ static struct {
 	struct log_user others;		      /* all those beyond */
 	uint32_t user_count;		      /* 0: no second has begun */
 	bool has_left_out;
+	log_account *account_of;
+	void *account_context;
 } log_state = {.level = LOG_LEVEL_INFO};
 
 static const char *const log_level_names[] = {
@@ -130,10 +132,18 @@ static void log_end_second(uint64_t now_ns)
 	log_begin_second(now_ns);
 }
 
+void log_set_account(log_account *account_of, void *context)
+{
+	log_state.account_of = account_of;
+	log_state.account_context = context;
+}
+
 static struct log_user *log_find_user(uid_t uid)
 {
 	struct log_user *user;
 
+	if (log_state.account_of != NULL && uid != LOG_NO_USER)
+		uid = log_state.account_of(log_state.account_context, uid);
 	for (uint32_t i = 0; i < log_state.user_count; i++)
 		if (log_state.users[i].uid == uid)
 			return &log_state.users[i];

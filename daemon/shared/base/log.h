@@ -28,6 +28,12 @@ void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whose lines those are that anybody on the network may cause. */
 #define LOG_NO_USER ((uid_t)-1)
 
+/* Returns as whom the user counts. */
+typedef uid_t log_account(void *context, uid_t uid);
+
+/* Users who count as one have one limit together. NULL, as at the start: each counts alone. */
+void log_set_account(log_account *account_of, void *context);
+
 /*
  * A warning that a client of user `uid` caused. At most 20 lines a second are written for a user,
  * so that none hides what others do, and 20 for all users together beyond the first 127 of a

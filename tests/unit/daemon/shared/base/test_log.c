@@ -114,10 +114,36 @@ static void test_very_many_users(void **state)
 	assert_int_equal(count_lines("more lines about other users were left out"), 1);
 }
 
+static uid_t account_of(void *context, uid_t uid)
+{
+	return uid >= FIRST_USER ? *(uid_t *)context : uid;
+}
+
+/* The subordinate ids of a user have the user's limit, and leave room to others. */
+static void test_subordinate_ids(void **state)
+{
+	uid_t owner = NOISY;
+
+	(void)state;
+	log_set_account(account_of, &owner);
+	for (uid_t uid = FIRST_USER; uid < FIRST_USER + 1000; uid++)
+		make_noise(uid, 2);
+	make_noise(NOISY, 1);
+	for (uid_t uid = QUIET; uid < QUIET + 100; uid++)
+		log_from_client(uid, "word of another");
+	assert_int_equal(count_lines("noise of"), LIMIT);
+	assert_int_equal(count_lines("word of another"), 100);
+	now_ns += SECOND_NS;
+	log_follow(now_ns);
+	assert_int_equal(count_lines("1981 more lines about user 1001 were left out"), 1);
+	log_set_account(NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_noise_hides_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_subordinate_ids, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_was_left_out_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_very_many_users, set_up, tear_down),
 	};
