@@ -3,7 +3,7 @@
 #
 # Programs of one user, or of nine, attack; another user's program measures how it is served:
 #
-#     hostile_users.sh [--taken] [WAY...]
+#     hostile_users.sh [--taken | --shows | --pairs TABLE] [WAY...]
 #
 # Root's daemon serves both. The victim's rate, its 99th percentile and how long a program waits for
 # the control plane stand beside what they are while the attackers only burn processors, in as many
@@ -13,6 +13,8 @@
 # and hold for the median of the pairs. Before, all attacks together meet root's rnicctl.
 #
 # --taken: the device processes of the attackers were taken over (taken_device.c), in place of WAYs.
+# --shows: only the meeting of all attacks with root's rnicctl.
+# --pairs TABLE: only the pairs, of the long variant; appends a line for each way to the file TABLE.
 . "$(dirname "$0")/../../interop/lib.sh"
 . "$(dirname "$0")/../../interop/family/user_programs.sh"
 
@@ -27,6 +29,12 @@ least_us=20000 # or at most that; a processor's turn is some milliseconds
 pairs=1
 shows=20 # of root, under all attacks at once
 shows_times_longer=5
+is_taken="" table="" does_shows=$LONG does_attacks=1
+case ${1:-} in
+--taken) is_taken=1 does_shows="" && shift ;;
+--shows) does_shows=1 does_attacks="" && shift ;;
+--pairs) LONG=1 does_shows="" table=$2 && shift 2 ;;
+esac
 if [ -n "$LONG" ]; then
 	seconds=3 counts="1 9" pairs=5
 	rate_least=0.9 times_longer=1.5 least_us=0
@@ -43,12 +51,7 @@ large_amounts() {
 }
 ways=(keys keys-end doorbells watches control-watches fork holes hanging hanging-channel unpolled
 	listings silent opens stopped device-stopped respawn)
-is_taken=""
-if [ "${1:-}" = --taken ]; then
-	is_taken=1
-	ways=(opens)
-	shift
-fi
+[ -z "$is_taken" ] || ways=(opens)
 [ $# -eq 0 ] || ways=("$@")
 
 if [ ! -w /dev/fuse ]; then
@@ -214,14 +217,18 @@ withstands() {
 
 # attack_all_in_pairs: the same with narrow limits.
 attack_all_in_pairs() {
-	local way
+	local way holds
 	echo "#     attackers: $count, $pairs pairs of each way"
 	for way in "${ways[@]}"; do
+		holds=yes
 		if withstands_pairs "$way"; then
 			pass "$way: $(cat "$WORK/verdict")"
 		else
+			holds=no
 			fail "$way: the victim is served as beside burners" "$WORK/verdict"
 		fi
+		[ -z "$table" ] || printf '| %s | %d | %s | %s | %s |\n' "$way" "$count" $holds \
+			"$(sed 's/ |.*//' "$WORK/verdict")" "$(cut -d' ' -f1-3 /proc/loadavg)" >>"$table"
 	done
 }
 
@@ -307,7 +314,10 @@ attack_all() {
 	done
 }
 
-[ $pairs -eq 1 ] || [ -n "$is_taken" ] || show_withstands_all
+[ -z "$does_shows" ] || show_withstands_all
+[ -n "$does_attacks" ] || { topology_finish; exit; }
+[ -z "$table" ] || echo "| way | attackers | holds | ratios to the burners | load |" >>"$table"
+[ -z "$table" ] || echo "|---|--:|---|---|---|" >>"$table"
 [ -z "$LONG" ] || large_amounts
 for count in $counts; do
 	if [ $pairs -gt 1 ]; then attack_all_in_pairs; else attack_all; fi
