@@ -228,7 +228,8 @@ attack_all_in_pairs() {
 			fail "$way: the victim is served as beside burners" "$WORK/verdict"
 		fi
 		[ -z "$table" ] || printf '| %s | %d | %s | %s | %s |\n' "$way" "$count" $holds \
-			"$(sed 's/ |.*//' "$WORK/verdict")" "$(cut -d' ' -f1-3 /proc/loadavg)" >>"$table"
+			"$(sed 's/ |.*//' "$WORK/verdict")" \
+			"$(cut -d' ' -f1-3 /proc/loadavg)" >>"$table"
 	done
 }
 
