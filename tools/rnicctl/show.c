@@ -2,6 +2,7 @@
 #include "tools/rnicctl/rnicctl.h"
 
 #include "tools/rnicctl/daemon_reach.h"
+#include "tools/rnicctl/ended_troubles.h"
 #include "tools/rnicctl/row_kinds.h"
 #include "tools/rnicctl/show.h"
 
@@ -141,6 +142,16 @@ int show_listing(struct admin_link *link, const char *what, bool is_json)
 	return show_wanted(link, &(struct show_options){.what = what, .json = is_json});
 }
 
+static int show_reached(struct admin_link *link, const struct show_options *options)
+{
+	int error = show_wanted(link, options);
+
+	admin_link_close(link);
+	if (error)
+		fprintf(stderr, "rnicctl: %s\n", link->reason);
+	return error;
+}
+
 int show_main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -153,15 +164,15 @@ int show_main(int argc, char **argv)
 		       "the counters only those of losses.",
 	};
 	struct show_options options = {0};
+	char path[RNIC_SOCKET_PATH_BYTES];
 	struct admin_link link;
 	int error;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (daemon_reach(&link, options.socket) < 0)
-		return EXIT_FAILURE;
-	error = show_wanted(&link, &options);
-	admin_link_close(&link);
-	if (error)
-		fprintf(stderr, "rnicctl: %s\n", link.reason);
+	error = daemon_reach_path(&link, options.socket, path);
+	if (admin_link_is_absence(error) && options.what && strcmp(options.what, "troubles") == 0)
+		error = ended_troubles_show(path, options.json);
+	else if (error == 0)
+		error = show_reached(&link, &options);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -92,4 +92,40 @@ find_daemon
 check "the next one starts" is_running "$daemon"
 wait $ending
 check "and ends" wait_for 20 has_ended "$daemon"
+
+# ended_troubles: what rnicctl shows without a daemon; never longer than a moment.
+ended_troubles() {
+	timeout 5 "$BIN/rnicctl" show troubles --socket "$socket" "$@" 2>&1
+}
+
+echo "# the troubles of a daemon that has ended"
+run_captive timeout 20 rping -c -a "$address" -C 1 >/dev/null 2>&1
+find_daemon
+check "the daemon of the failed program ends" wait_for 20 has_ended "$daemon"
+check "its troubles are shown" grep -q "why: nobody listens at that port" <(ended_troubles)
+check "as JSON, too" test "$(ended_troubles --json | sed 1d | python3 -c 'import json, sys
+print(json.load(sys.stdin)["troubles"][0]["program"])')" = rping
+check "other listings still need a daemon" \
+	sh -c "! '$BIN/rnicctl' show qps --socket '$socket' 2>/dev/null"
+
+echo "# a log that somebody has spoiled"
+{
+	head -c 300000 /dev/urandom
+	printf '\nrnicd: x\033[2J (pid 7, user 0), queue: \033]0;title\nrnicd: (pid\n'
+	printf 'rnicd: %0400d (pid 1, user 0), a: b\n' 0
+	yes '' | head -c 200000
+} >"$socket.log"
+ended_troubles >"$WORK/spoiled"
+check "rnicctl shows the line that is one, without control characters" \
+	sh -c "grep -q 'why: ?]0;title' '$WORK/spoiled' && ! grep -q '[[:cntrl:]]' '$WORK/spoiled'"
+ln "$socket.log" "$WORK/second"
+check "a log with a second name is refused" grep -q "cannot read the troubles" <(ended_troubles)
+rm "$socket.log" "$WORK/second"
+ln -s /etc/passwd "$socket.log"
+check "and a symbolic link" grep -q "Permission denied" <(ended_troubles)
+rm "$socket.log"
+mkfifo "$socket.log"
+check "and a pipe" grep -q "Permission denied" <(ended_troubles)
+rm "$socket.log"
+check "without a log there is a sentence" grep -q "No such file" <(ended_troubles)
 test_finish
