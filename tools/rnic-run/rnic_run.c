@@ -11,6 +11,7 @@
 #include "proto/ctl/direct_device.h"
 #include "tools/rnic-run/complaint.h"
 #include "tools/rnic-run/daemon_hold.h"
+#include "tools/rnic-run/explained_run.h"
 #include "tools/rnic-run/explore.h"
 #include "tools/rnic-run/explore_fault.h"
 #include "tools/rnic-run/merged_view.h"
@@ -39,6 +40,7 @@ struct run_options {
 	struct explore_options explore; /* runs 0: none */
 	bool in_namespace;
 	bool is_direct;
+	bool is_explained;
 };
 
 /* The places of the libraries that the command gets. */
@@ -60,6 +62,7 @@ enum {
 	KEY_SEED,
 	KEY_BUDGET,
 	KEY_SAVE,
+	KEY_EXPLAIN,
 };
 
 #define GUARD_LIBRARY	"librnic-guard.so"
@@ -89,6 +92,8 @@ static const struct argp_option argp_options[] = {
 #ifdef RNIC_WITH_DIRECT
 	{"direct", KEY_DIRECT, NULL, 0, "Run the device inside COMMAND", 0},
 #endif
+	{"explain", KEY_EXPLAIN, NULL, 0,
+	 "When COMMAND fails, print what the device knows of COMMAND", 0},
 	{"no-daemon", KEY_NO_DAEMON, NULL, 0, "Start no daemon", 0},
 	{0},
 };
@@ -178,6 +183,9 @@ static error_t run_parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_DIRECT:
 		options->is_direct = true;
+		return 0;
+	case KEY_EXPLAIN:
+		options->is_explained = true;
 		return 0;
 	case KEY_NO_DAEMON:
 		devices->may_start = false;
@@ -487,6 +495,9 @@ int main(int argc, char **argv)
 	free(joined);
 	for (uint32_t i = 0; devices->may_start && i < devices->sockets.count; i++)
 		daemon_hold(devices->sockets.paths[i]);
+	if (options.explore.runs == 0 && (options.is_explained || explained_run_is_wanted()) &&
+	    explained_run_fork(&devices->sockets, options.command[0]) < 0)
+		return EXIT_FAILURE;
 	if (options.scenario != NULL)
 		return run_scenario(&options, &scenario);
 	return options.explore.runs != 0 ? run_explore(&options) : become_command(options.command);

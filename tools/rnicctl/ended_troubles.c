@@ -122,19 +122,27 @@ int ended_troubles_read(const char *socket, struct rnic_show_trouble rows[ENDED_
 	return count;
 }
 
+const struct row_kind *ended_troubles_kind(void)
+{
+	static struct row_kind kind;
+
+	kind = *row_kind_of(RNIC_SHOW_TROUBLES);
+	kind.columns++;
+	kind.column_count--;
+	return &kind;
+}
+
 static void ended_print(const struct rnic_show_trouble *rows, size_t count, bool is_json)
 {
-	struct row_kind kind = *row_kind_of(RNIC_SHOW_TROUBLES);
+	const struct row_kind *kind = ended_troubles_kind();
 	json_t *document;
 
-	kind.columns++; /* without the age */
-	kind.column_count--;
 	if (!is_json) {
-		row_print_text(stdout, &kind, rows, count);
+		row_print_text(stdout, kind, rows, count);
 		return;
 	}
 	document = json_object();
-	json_object_set_new(document, kind.name, row_json(&kind, rows, count));
+	json_object_set_new(document, kind->name, row_json(kind, rows, count));
 	json_dumpf(document, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	puts("");
 	json_decref(document);

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct row_kind;
+
 #define ENDED_TROUBLES_MAX 32
 
 /*
@@ -21,6 +23,9 @@
  * one name. Else an errno of open(2) or read(2), -ENOENT: there is no log.
  */
 int ended_troubles_read(const char *socket, struct rnic_show_trouble rows[ENDED_TROUBLES_MAX]);
+
+/* The layout of these rows: troubles without their age. */
+const struct row_kind *ended_troubles_kind(void);
 
 /* Prints them as rnicctl show troubles does, without their age. Negative errno after a complaint.
  */

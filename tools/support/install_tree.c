@@ -21,13 +21,24 @@ static int install_tree_resolve(const char *relative, char path[PATH_MAX])
 	return realpath(joined, path) ? 0 : -errno;
 }
 
-int install_tree_daemon(char path[PATH_MAX])
+/* Writes the path of a program beside this one. */
+static int install_tree_find_program(const char *name, char path[PATH_MAX])
 {
-	int error = install_tree_resolve("rnicd", path);
+	int error = install_tree_resolve(name, path);
 
 	if (error)
 		return error;
 	return access(path, X_OK) == 0 ? 0 : -errno;
+}
+
+int install_tree_daemon(char path[PATH_MAX])
+{
+	return install_tree_find_program("rnicd", path);
+}
+
+int install_tree_control(char path[PATH_MAX])
+{
+	return install_tree_find_program("rnicctl", path);
 }
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/client/native/direct_library.h"
+#include "lib/client/native/explain_hook.h"
 #include "lib/client/native/fork_list.h"
 #include "lib/client/native/refuse_null.h"
 #include "lib/client/native/rnic_objects.h"
@@ -481,6 +482,8 @@ int rnic_open(const char *socket_path, struct rnic_context **opened)
 
 	if (error == -ENODEV && rnic_refusal_reason()[0] == '\0')
 		error = open_once(socket_path, opened);
+	if (error == 0)
+		rnic_explain_hook_set(socket_path);
 	return error;
 }
 
