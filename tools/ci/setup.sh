@@ -357,6 +357,7 @@ variables() {
 	local i
 	echo "RNIC_SOCKET=$(socket_of 0)"
 	echo "RNIC_REPORT=$folder/report"
+	echo "RNIC_EXPLAIN=$folder/install/bin/rnicctl" # a program that fails says why
 	for i in $(known); do
 		echo "RNIC_SOCKET_$i=$(socket_of "$i")"
 		echo "RNIC_ADDRESS_$i=$(cat "$folder/rnic$i.address")"

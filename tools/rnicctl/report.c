@@ -115,14 +115,18 @@ static void tell_trouble(const json_t *row)
 	printf(": %s\n", text_of(row, "reason"));
 }
 
+/*
+ * Queue pairs are asked for last: a device process, or a program that is about to end, has to
+ * answer, and who asks may end rnicctl meanwhile.
+ */
 static const struct report_kind {
 	uint32_t kind;
 	bool (*is_asked)(const struct report *report, const json_t *row);
 	void (*tell)(const json_t *row);
 } report_kinds[] = {
-	{RNIC_SHOW_QPS, report_is_of_client, tell_qp},
-	{RNIC_SHOW_CM, report_is_of_client, tell_cm},
 	{RNIC_SHOW_TROUBLES, report_is_of_pid, tell_trouble},
+	{RNIC_SHOW_CM, report_is_of_client, tell_cm},
+	{RNIC_SHOW_QPS, report_is_of_client, tell_qp},
 };
 
 /* The sentences below a row: what the object waits for, and how it failed. */
@@ -203,7 +207,7 @@ static void report_of_log(struct report *report, const char *socket)
 	if (count <= 0)
 		return;
 	document = row_json(ended_troubles_kind(), rows, (size_t)count);
-	report_rows(report, &report_kinds[2], document);
+	report_rows(report, &report_kinds[0], document);
 	json_decref(document);
 }
 
@@ -240,6 +244,7 @@ int report_main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (options.sockets.count == 0 && socket_option_add("rnicctl", NULL, &options.sockets) < 0)
 		return EXIT_FAILURE;
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	report.pid = options.pid;
 	for (uint32_t i = 0; i < options.sockets.count; i++)
 		if (report_of_socket(&report, options.sockets.paths[i]) != 0)

@@ -17,9 +17,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXPLAIN_SECONDS = 2, EXPLAIN_SOCKETS_MAX = 4, EXPLAIN_PID_BYTES = 12 };
+enum {
+	EXPLAIN_SECONDS = 2,
+	EXPLAIN_SOCKETS_MAX = 4,
+	EXPLAIN_PID_BYTES = 12,
+	EXPLAIN_WAIT_NS = 5000000,
+	EXPLAIN_WAITS_MAX = 600
+};
 
 /*
  * All that a handler needs, made before: a handler may run in the middle of malloc(). The sockets
@@ -33,6 +40,8 @@ static struct {
 	char file[PATH_MAX]; /* "": standard error */
 	char sockets[EXPLAIN_SOCKETS_MAX][RNIC_SOCKET_PATH_BYTES];
 	_Atomic uint32_t socket_count;
+	_Atomic bool is_under_way; /* in one thread; others wait for the end of the program */
+	_Atomic bool is_done;
 } hook = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- at the end ---- */
@@ -107,22 +116,58 @@ static void explain_now(void)
 		waitpid(child, NULL, 0);
 }
 
+/*
+ * Waits for the thread that explains. A program may call exit() in two threads at once, and the
+ * second one leaves out the handler that the first one is in; or a time-out sends a signal to a
+ * program and to the program's group. The bound is for a child that was forked meanwhile.
+ */
+static void explain_await(void)
+{
+	static const struct timespec while_waiting = {.tv_nsec = EXPLAIN_WAIT_NS};
+
+	for (int waits = 0; waits < EXPLAIN_WAITS_MAX && !hook.is_done; waits++)
+		nanosleep(&while_waiting, NULL);
+}
+
+static void explain_once(void)
+{
+	if (atomic_exchange(&hook.is_under_way, true)) {
+		explain_await();
+		return;
+	}
+	explain_now();
+	hook.is_done = true;
+}
+
+/* A signal that comes meanwhile to this thread ends the program afterwards. */
 static void explain_exit(int status, void *context)
 {
+	sigset_t all, before;
+
 	(void)context;
 	if (status == 0)
 		return;
 	/* Not fflush(NULL), which waits for a thread that reads from a terminal. */
 	if (hook.file[0] == '\0')
 		fflush_unlocked(stdout);
-	explain_now();
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	explain_once();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The action is the default one again: the signal, raised anew, ends the program. */
-static void explain_signal(int signal)
+static void __attribute__((destructor)) explain_await_other_thread(void)
 {
-	explain_now();
-	raise(signal);
+	if (hook.is_under_way)
+		explain_await();
+}
+
+/* Ends the program by the signal, after the explanation. */
+static void explain_signal(int number)
+{
+	explain_once();
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 /* ---- while the first device opens ---- */
@@ -170,13 +215,14 @@ static bool explain_stay_loaded(void)
 static void explain_set(void)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM, SIGABRT};
-	struct sigaction ours = {.sa_handler = explain_signal, .sa_flags = SA_RESETHAND};
+	struct sigaction ours = {.sa_handler = explain_signal};
 	struct sigaction theirs;
 
 	if (!explain_parse(secure_getenv("RNIC_EXPLAIN")) || !explain_stay_loaded() ||
 	    on_exit(explain_exit, NULL) != 0)
 		return;
 	hook.is_set = true;
+	sigfillset(&ours.sa_mask);
 	for (unsigned i = 0; i < RNIC_COUNT_OF(signals); i++)
 		if (sigaction(signals[i], NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL)
 			sigaction(signals[i], &ours, NULL);

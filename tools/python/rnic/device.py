@@ -177,6 +177,9 @@ class Device(Conditions):
     def start(self, command: Sequence[str], *, env: Optional[Mapping[str, str]] = None,
               cwd: Optional[str] = None, input: str = "") -> Program:
         """Starts a program on this device. The device's end is the program's, too."""
+        # The library in the program explains a failure on standard error.
+        env = {"RNIC_EXPLAIN": self._programs["rnicctl"],
+               **(os.environ if env is None else env)}
         program = Program(command, self.folder, prefix=self.command([]), env=env, cwd=cwd,
                           input=input)
         self._running.append(program)
