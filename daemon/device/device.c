@@ -155,6 +155,10 @@ static int device_open_sessions(struct device *device, const struct device_confi
 	device->sessions.is_program = config->is_program;
 	device->sessions.qp_owners = config->qp_owners;
 	device->connections.peers.quotas.deferred_close.is_immediate = config->is_program;
+	if (device->ports.capture != NULL &&
+	    data_path_set_capture(&device->path, device->ports.capture, qp_trouble_program,
+				  &device->sessions) != 0)
+		log_warning("no memory for comments: the capture has packets alone");
 	device->has_sigbus_guard = !config->is_program;
 	result = device->has_sigbus_guard ? sigbus_guard_watch(&device->sessions) : 0;
 	if (result != 0)

@@ -44,3 +44,13 @@ void qp_trouble_note(void *context, const struct qp *qp)
 	qp_last_error_text(qp, reason, sizeof(reason));
 	set->owner->note_trouble(session->connection, subject, reason);
 }
+
+void qp_trouble_program(void *context, const struct qp *qp, char *text, size_t bytes)
+{
+	const struct session_set *set = context;
+	const struct session *session = qp_trouble_owner(qp);
+
+	text[0] = '\0';
+	if (session != NULL)
+		set->owner->name_program(session->connection, text, bytes);
+}

@@ -166,4 +166,7 @@ struct session_ah {
  */
 void qp_trouble_note(void *context, const struct qp *qp);
 
+/* The name of the program of a queue pair: a packet_notes_program. */
+void qp_trouble_program(void *context, const struct qp *qp, char *text, size_t bytes);
+
 #endif

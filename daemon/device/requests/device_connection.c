@@ -179,7 +179,15 @@ static void device_connection_note_trouble(struct device_connection *connection,
 	host->trouble(host->context, &trouble);
 }
 
+static void device_connection_name_program(const struct device_connection *connection, char *text,
+					   size_t bytes)
+{
+	snprintf(text, bytes, "%.*s (pid %d)", (int)sizeof(connection->peer.program),
+		 connection->peer.program, (int)connection->peer.pid);
+}
+
 const struct session_owner device_connection_owner = {
 	.break_client = device_connection_break,
 	.note_trouble = device_connection_note_trouble,
+	.name_program = device_connection_name_program,
 };

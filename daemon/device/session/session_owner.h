@@ -6,6 +6,8 @@
 #ifndef DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 #define DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 
+#include <stddef.h>
+
 struct device_connection;
 
 struct session_owner {
@@ -16,6 +18,9 @@ struct session_owner {
 	/* Notes a failure of the client's queue pair `subject`. */
 	void (*note_trouble)(struct device_connection *connection, const char *subject,
 			     const char *reason);
+
+	/* Writes the name and the pid of the client's program. */
+	void (*name_program)(const struct device_connection *connection, char *text, size_t bytes);
 };
 
 #endif

@@ -221,6 +221,7 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 static void engine_drop(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
 	engine->counters[verdict_row(verdict)->counter]++;
+	engine->refusal_verdict = verdict;
 	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
 		qp_note_trouble(qp, verdict);
 }
@@ -310,6 +311,14 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
 		drop_for_unknown_qp(engine, packet);
 	else
 		engine_deliver(qp, packet);
+}
+
+enum verdict engine_take_refusal(struct engine *engine)
+{
+	const enum verdict verdict = engine->refusal_verdict;
+
+	engine->refusal_verdict = VERDICT_PASS;
+	return verdict;
 }
 
 bool engine_take_unknown_qp(struct engine *engine, struct unknown_qp *taken)

@@ -18,6 +18,7 @@
 #include "lib/nic/engine/engine_config.h"
 #include "lib/nic/engine/engine_state.h"
 #include "lib/nic/engine/objects/engine_cqe.h"
+#include "lib/nic/engine/verdict.h"
 #include "lib/nic/engine/packet_builder.h"
 
 /*
@@ -53,6 +54,12 @@ void engine_receive(struct engine *engine, const struct rnic_packet *packet, uin
  * again. Failures become NAKs and QP errors.
  */
 void engine_flush(struct engine *engine, uint64_t now_ns);
+
+/*
+ * Returns the verdict on the last packet of engine_receive() that was not taken, VERDICT_PASS where
+ * all were since the last call: why a queue pair dropped, refused, or had the packet already.
+ */
+enum verdict engine_take_refusal(struct engine *engine);
 
 /* Fetches who keeps naming a queue pair that is not there: unknown_qp_take(). */
 bool engine_take_unknown_qp(struct engine *engine, struct unknown_qp *taken);

@@ -10,6 +10,7 @@
 #include "lib/nic/base/list.h"
 #include "lib/nic/base/timer_heap.h"
 #include "lib/nic/base/unknown_qp.h"
+#include "lib/nic/engine/verdict.h"
 #include "lib/nic/engine/counters.h"
 #include "lib/nic/engine/engine_config.h"
 #include "lib/nic/engine/engine_limits.h"
@@ -47,6 +48,7 @@ struct engine {
 	uint8_t hop_limit_ipv4;		     /* of packets to one host; 0: the path's */
 	uint8_t hop_limit_ipv6;
 	uint64_t counters[COUNTER_COUNT];
+	enum verdict refusal_verdict; /* of the last packet that was not taken; PASS: none since */
 	struct unknown_qp unknown;
 	struct mr_refusal refusal; /* the last one */
 	uint64_t now_ns;	   /* of the call under way */

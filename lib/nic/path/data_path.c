@@ -5,8 +5,9 @@ int data_path_init(struct data_path *path, struct engine *engine, struct port *p
 {
 	path->engine = engine;
 	path->port = port;
-	receive_init(&path->receive, engine, port);
-	return transmit_init(&path->transmit, engine, port);
+	path->notes = (struct packet_notes){.capture = NULL};
+	receive_init(&path->receive, engine, port, &path->notes);
+	return transmit_init(&path->transmit, engine, port, &path->notes);
 }
 
 void data_path_fini(struct data_path *path)
@@ -19,6 +20,22 @@ void data_path_set_port(struct data_path *path, struct port *port)
 	path->port = port;
 	path->receive.port = port;
 	path->transmit.port = port;
+}
+
+int data_path_set_capture(struct data_path *path, struct capture *capture,
+			  packet_notes_program *program, void *context)
+{
+	int error;
+
+	path->notes = (struct packet_notes){
+		.capture = capture,
+		.program = program,
+		.context = context,
+	};
+	error = transmit_set_capture(&path->transmit);
+	if (error != 0)
+		path->notes.capture = NULL;
+	return error;
 }
 
 void data_path_set_lane(struct data_path *path, uint8_t lane, receive_misrouted *take_misrouted,

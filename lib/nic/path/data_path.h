@@ -16,6 +16,7 @@
 struct data_path {
 	struct engine *engine;
 	struct port *port;
+	struct packet_notes notes;
 	struct receive receive;
 	struct transmit transmit;
 };
@@ -26,6 +27,13 @@ void data_path_fini(struct data_path *path);
 
 /* Another port takes the place of the one before. Not within a turn. */
 void data_path_set_port(struct data_path *path, struct port *port);
+
+/*
+ * A capture below the port gets comments on the packets; `program` names the programs of queue
+ * pairs. -ENOMEM: it gets none.
+ */
+int data_path_set_capture(struct data_path *path, struct capture *capture,
+			  packet_notes_program *program, void *context);
 
 /*
  * The process has `lane` alone (RNIC_LANE_NONE: all of the device, as at first). `take_misrouted`

@@ -126,6 +126,7 @@ static int stack_open_fault(struct port_stack *stack)
 	stack->fault = fault_create(*upper, stack->lane);
 	if (stack->fault == NULL)
 		return -ENOMEM;
+	fault_tell_capture(stack->fault, stack->capture);
 	*upper = stack->fault;
 	return 0;
 }

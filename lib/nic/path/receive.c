@@ -14,8 +14,10 @@ enum {
 	DELAY_TURN = 8,
 };
 
-void receive_init(struct receive *receive, struct engine *engine, struct port *port)
+void receive_init(struct receive *receive, struct engine *engine, struct port *port,
+		  const struct packet_notes *notes)
 {
+	receive->notes = notes;
 	receive->engine = engine;
 	receive->port = port;
 	receive->icrc = (struct icrc_check){0};
@@ -110,12 +112,25 @@ static void receive_with_prefetch(struct receive *receive, uint32_t count, uint6
 	}
 }
 
+/* For a capture, which hears of each packet that the engine does not take. */
+static void receive_with_notes(struct receive *receive, uint32_t count, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		engine_take_refusal(receive->engine);
+		receive_one(receive, &receive->datagrams[i], now_ns);
+		packet_notes_received(receive->notes, receive->engine, receive->datagrams[i].bytes);
+	}
+	capture_settle(receive->notes->capture);
+}
+
 uint32_t receive_run(struct receive *receive, uint64_t now_ns)
 {
 	uint32_t count = receive->port->ops->receive(receive->port, receive->datagrams,
 						     LIMIT_TURN_RECEIVES, now_ns);
 
-	if (prefetch_is_worthwhile(receive->engine))
+	if (receive->notes->capture != NULL)
+		receive_with_notes(receive, count, now_ns);
+	else if (prefetch_is_worthwhile(receive->engine))
 		receive_with_prefetch(receive, count, now_ns);
 	else
 		for (uint32_t i = 0; i < count; i++)

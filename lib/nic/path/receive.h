@@ -12,6 +12,7 @@
 
 #include "lib/nic/engine/engine.h"
 #include "lib/nic/path/icrc_check.h"
+#include "lib/nic/path/packet_notes.h"
 #include "lib/nic/path/path_limits.h"
 #include "lib/nic/port/port.h"
 
@@ -28,6 +29,7 @@ struct receive {
 	struct engine *engine;
 	struct port *port;
 	struct icrc_check icrc;
+	const struct packet_notes *notes;
 	uint8_t lane;
 	receive_misrouted *take_misrouted;
 	void *misrouted_context;
@@ -37,8 +39,9 @@ struct receive {
 	struct datagram datagrams[LIMIT_TURN_RECEIVES];
 };
 
-/* `engine` and `port` outlive it. No lanes at first. */
-void receive_init(struct receive *receive, struct engine *engine, struct port *port);
+/* `engine`, `port` and `notes` outlive it. No lanes at first. */
+void receive_init(struct receive *receive, struct engine *engine, struct port *port,
+		  const struct packet_notes *notes);
 
 /* The lane, and what gets packets for others; `take_misrouted` may be NULL: they are dropped. */
 void receive_set_lane(struct receive *receive, uint8_t lane, receive_misrouted *take_misrouted,

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -28,7 +29,8 @@ static void transmit_read_failed(void *context, void *owner, uint64_t tag, int e
 		transmit->origins[tag].error = error;
 }
 
-int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port)
+int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port,
+		  struct packet_notes *notes)
 {
 	/* Mapped, so that slots that are never used cost nothing. */
 	void *slab = mmap(NULL, TRANSMIT_SLAB_BYTES, PROT_READ | PROT_WRITE,
@@ -39,6 +41,8 @@ int transmit_init(struct transmit *transmit, struct engine *engine, struct port 
 	transmit->engine = engine;
 	transmit->port = port;
 	transmit->slab = slab;
+	transmit->notes = notes;
+	transmit->texts = NULL;
 	transmit->first = 0;
 	transmit->count = 0;
 	memory_batch_init(&transmit->reads, MEMORY_READ, transmit_read_failed, transmit);
@@ -48,6 +52,25 @@ int transmit_init(struct transmit *transmit, struct engine *engine, struct port 
 void transmit_fini(struct transmit *transmit)
 {
 	munmap(transmit->slab, TRANSMIT_SLAB_BYTES);
+	free(transmit->texts);
+}
+
+/* What a rule holds back is a copy outside the slab: without words. */
+static const char *transmit_describe(void *context, const uint8_t *bytes)
+{
+	const struct transmit *transmit = context;
+	const uintptr_t place = (uintptr_t)bytes - (uintptr_t)transmit->slab;
+
+	return place < TRANSMIT_SLAB_BYTES ? transmit->texts[place / TRANSMIT_SLOT_BYTES] : NULL;
+}
+
+int transmit_set_capture(struct transmit *transmit)
+{
+	transmit->texts = calloc(LIMIT_TURN_TRANSMITS, sizeof(*transmit->texts));
+	if (transmit->texts == NULL)
+		return -ENOMEM;
+	capture_expect_notes(transmit->notes->capture, transmit_describe, transmit);
+	return 0;
 }
 
 /* The owner of a packet's reads: once one read of an owner failed, the batch skips the owner's
@@ -100,6 +123,8 @@ static void transmit_build(struct transmit *transmit, const struct packet_builde
 		.psn = packet->psn,
 		.is_response = !packet->row->is_request,
 	};
+	if (transmit->texts != NULL)
+		packet_notes_sent(transmit->notes, transmit->engine, built, transmit->texts[index]);
 	transmit_read_payload(transmit, built, index, bytes + header_bytes);
 	memset(bytes + header_bytes + packet->payload_bytes, 0,
 	       rnic_pad_bytes(packet->payload_bytes));

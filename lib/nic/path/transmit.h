@@ -11,6 +11,7 @@
 #define LIB_NIC_PATH_TRANSMIT_H
 
 #include "lib/nic/engine/engine.h"
+#include "lib/nic/path/packet_notes.h"
 #include "lib/nic/path/path_limits.h"
 #include "lib/nic/port/port.h"
 
@@ -35,11 +36,17 @@ struct transmit {
 	struct datagram datagrams[LIMIT_TURN_TRANSMITS];
 	struct transmit_origin origins[LIMIT_TURN_TRANSMITS];
 	struct memory_batch reads;
+	struct packet_notes *notes;
+	char (*texts)[CAPTURE_NOTE_BYTES]; /* of the slots; NULL: there is no capture */
 };
 
-/* -ENOMEM. `engine` and `port` outlive it. */
-int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port);
+/* -ENOMEM. `engine`, `port` and `notes` outlive it. */
+int transmit_init(struct transmit *transmit, struct engine *engine, struct port *port,
+		  struct packet_notes *notes);
 void transmit_fini(struct transmit *transmit);
+
+/* From now on notes->capture gets words to the packets that leave. -ENOMEM: it does not. */
+int transmit_set_capture(struct transmit *transmit);
 
 /*
  * Sends the datagrams that wait, and then those of the engine, up to a slab full. Returns

@@ -4,6 +4,7 @@
 # What others see of our packets: captures.sh TOPOLOGY PORT FAMILY VIEW
 #
 #   built-in   the files that rnicd --capture writes
+#   comments   what those files say of packets that were lost, refused or repeated
 #   wire       a plain tcpdump beside the sender, without any switch
 #   segments   GSO batches, cut as a device without offload cuts them, seen by the receiver
 #   holes      the files of daemons that lose packets, and tell each other which
@@ -61,7 +62,57 @@ capture_stop() {
 	check "tcpdump lost nothing" grep -q '^0 packets dropped by kernel' "$WORK/tcpdump.log"
 }
 
+# mistaken MISTAKE: both programs of one mistake to their end.
+mistaken() {
+	local program=$BUILD/tests/mistaken_program side name
+	rm -f "$WORK/meeting"
+	exec {holder}<>"$WORK/held"
+	for side in 0 1; do
+		name=$([ $side = 0 ] && echo server || echo client)
+		exec_program $side "$program" "$WORK/meeting" $name "${side_gid[$side]}" "$1" \
+			<"$WORK/held" {holder}>&- >"$WORK/$name.out" 2>&1 &
+		own $!
+		wait_for 20 grep -q . "$WORK/$name.out"
+	done
+	wait_for 20 grep -qE '^(done|completion)' "$WORK/client.out" ||
+		fail "$1 comes to its end" "$WORK/client.out"
+	exec {holder}>&-
+	wait_for 10 has_ended $!
+}
+
+# says SIDE PATTERN: a packet in the side's capture has a comment that matches the whole pattern.
+says() {
+	dissect -r "$WORK/comments$1.pcapng" -T fields -e frame.comment >"$WORK/words"
+	if grep -qE "$2" "$WORK/words"; then
+		pass "side $1: $2"
+	else
+		sort "$WORK/words" | uniq -c | sort -rn >"$WORK/kinds"
+		fail "side $1: $2" "$WORK/kinds"
+	fi
+}
+
 case $view in
+comments)
+	topology_start "$1" "$2" "$family" --capture "$WORK/comments@SIDE.pcapng"
+	mkfifo "$WORK/held"
+	mistaken wrong_rkey
+	mistaken no_receive
+	check "side 0 gets a rule" "$BIN/rnicctl" fault --socket "${side_socket[0]}" add \
+		"rx:drop=5%,seed=3"
+	pair_run ib_write_bw -F -c RC -s 65536 -n 200
+	for side in 0 1; do
+		[ -z "${side_pid[$side]}" ] || daemon_finish $side
+	done
+	says 1 'mistaken_progr.* \(pid [0-9]+\), wr_id 0x[0-9a-f]+'
+	says 1 'ib_write_bw \(pid [0-9]+\), wr_id 0x[0-9a-f]+, retransmission'
+	says 1 'wr_id 0x[0-9a-f]+, retransmission 1 of 7$'
+	says 1 'mistaken_progr.*, wr_id 0x42, retransmission$'
+	says 0 '^dropped by rule [0-9]+$'
+	says 0 '[Nn]o receive'
+	says 0 'rkey|key'
+	says 0 '^packets before this one are missing$'
+	test_finish
+	;;
 built-in)
 	topology_start "$1" "$2" "$family" --capture "$WORK/built-in@SIDE.pcapng"
 	traffic

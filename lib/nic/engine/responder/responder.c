@@ -323,15 +323,18 @@ static void receive_reliable(struct request *request)
 		break;
 	case VERDICT_DUPLICATE:
 		engine->counters[COUNTER_DUPLICATE_REQUESTS]++;
+		engine->refusal_verdict = verdict;
 		suspect_first_psn(request->qp, request->packet->psn);
 		responder_repeat(request->qp, request->packet);
 		break;
 	case VERDICT_SEQUENCE_GAP:
 		engine->counters[COUNTER_OUT_OF_SEQUENCE_REQUESTS]++;
+		engine->refusal_verdict = verdict;
 		suspect_first_psn(request->qp, request->packet->psn);
 		receive_after_gap(request->qp, request->packet);
 		break;
 	case VERDICT_NO_RECEIVE:
+		engine->refusal_verdict = verdict;
 		receive_not_ready(request->qp, request->packet);
 		break;
 	default:

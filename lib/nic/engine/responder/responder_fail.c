@@ -87,6 +87,7 @@ void responder_refuse(struct request *request, enum verdict verdict)
 	bool is_reliable = qp_is_reliable(qp);
 
 	engine->counters[is_reliable ? row->counter : row->unreliable_counter]++;
+	engine->refusal_verdict = verdict;
 	if (!is_reliable && !row->is_fatal_unreliable) {
 		qp_note_trouble(qp, verdict);
 		responder_drop_message(engine, qp);

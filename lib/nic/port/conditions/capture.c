@@ -20,6 +20,14 @@
 /* The longest time that a packet waits in the buffer before a reader of the file can see it. */
 #define FLUSH_AFTER_NS UINT64_C(100000000)
 
+/* Received packets that wait for their notes; a receive of more writes the rest at once. */
+#define CAPTURE_UNSETTLED_MAX 256
+
+struct unsettled {
+	struct datagram datagram;
+	char note[CAPTURE_NOTE_BYTES];
+};
+
 struct capture {
 	struct port port;
 	struct port *next;
@@ -28,6 +36,13 @@ struct capture {
 	uint64_t flush_at_ns;	  /* UINT64_MAX: the buffer is empty */
 	bool is_failed;
 	bool is_failure_taken;
+	bool expects_notes;
+	capture_describe *describe;
+	void *describe_context;
+	uint64_t received_ns; /* when the unsettled packets came */
+	uint32_t unsettled_count;
+	uint32_t noted; /* the place of the last note: the next one is mostly behind */
+	struct unsettled unsettled[CAPTURE_UNSETTLED_MAX];
 	struct pcapng file;
 };
 
@@ -72,9 +87,12 @@ static void capture_sent(void *context, const struct datagram *datagram,
 			 uint16_t ipv4_identification, uint64_t now_ns)
 {
 	struct capture *capture = context;
+	const char *words = capture->describe != NULL
+				    ? capture->describe(capture->describe_context, datagram->bytes)
+				    : NULL;
 	struct pcapng_packet packet = {
 		.is_outbound = true,
-		.comment = datagram->damage != 0 ? "damaged on purpose" : NULL,
+		.comment = datagram->damage != 0 ? "damaged on purpose" : words,
 		.pieces[1] = datagram->bytes,
 		.piece_bytes[1] = datagram->length + RNIC_ICRC_BYTES,
 	};
@@ -88,9 +106,10 @@ static void capture_sent(void *context, const struct datagram *datagram,
  * than any packet is not RoCEv2; the capture skips it.
  */
 static void received_write(struct capture *capture, const struct datagram *datagram,
-			   uint64_t now_ns)
+			   const char *note, uint64_t now_ns)
 {
 	struct pcapng_packet packet = {
+		.comment = note[0] != '\0' ? note : NULL,
 		.pieces[1] = datagram->bytes,
 		.piece_bytes[1] = datagram->length,
 	};
@@ -115,14 +134,60 @@ static void flush_when_due(struct capture *capture, uint64_t now_ns)
 		capture->flush_at_ns = now_ns + FLUSH_AFTER_NS;
 }
 
+static void received_take(struct capture *capture, const struct datagram *datagram, uint64_t now_ns)
+{
+	struct unsettled *unsettled = &capture->unsettled[capture->unsettled_count];
+
+	if (!capture->expects_notes || capture->unsettled_count == CAPTURE_UNSETTLED_MAX) {
+		received_write(capture, datagram, "", now_ns);
+		return;
+	}
+	unsettled->datagram = *datagram;
+	unsettled->note[0] = '\0';
+	capture->received_ns = now_ns;
+	capture->unsettled_count++;
+}
+
+void capture_settle(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->unsettled_count && !capture->is_failed; i++)
+		received_write(capture, &capture->unsettled[i].datagram, capture->unsettled[i].note,
+			       capture->received_ns);
+	capture->unsettled_count = 0;
+}
+
+void capture_note(struct capture *capture, const uint8_t *bytes, const char *text)
+{
+	for (uint32_t i = 0; i < capture->unsettled_count; i++) {
+		const uint32_t place = (capture->noted + i) % capture->unsettled_count;
+		struct unsettled *unsettled = &capture->unsettled[place];
+
+		if (unsettled->datagram.bytes != bytes)
+			continue;
+		capture->noted = place;
+		if (unsettled->note[0] == '\0')
+			snprintf(unsettled->note, sizeof(unsettled->note), "%s", text);
+		return;
+	}
+}
+
+void capture_expect_notes(struct capture *capture, capture_describe *describe, void *context)
+{
+	capture->describe = describe;
+	capture->describe_context = context;
+	capture->expects_notes = true;
+}
+
 static uint32_t capture_receive(struct port *port, struct datagram *into, uint32_t max,
 				uint64_t now_ns)
 {
 	struct capture *capture = capture_from_port(port);
-	uint32_t count = capture->next->ops->receive(capture->next, into, max, now_ns);
+	uint32_t count;
 
+	capture_settle(capture);
+	count = capture->next->ops->receive(capture->next, into, max, now_ns);
 	for (uint32_t i = 0; i < count && !capture->is_failed; i++)
-		received_write(capture, &into[i], now_ns);
+		received_take(capture, &into[i], now_ns);
 	flush_when_due(capture, now_ns);
 	return count;
 }
@@ -271,6 +336,7 @@ int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[POR
 
 void capture_close(struct capture *capture)
 {
+	capture->unsettled_count = 0; /* the port below, which has their bytes, is closed */
 	pcapng_flush(&capture->file);
 	close(capture->file.fd);
 	free(capture);

@@ -6,7 +6,8 @@
  * Inbound the capture sees datagrams pass. Outbound they pass without ICRC and before the GSO
  * batches are formed, so the port below reports its sent packets, after sealing, to capture_sink().
  * The file therefore has no packets that a fault above dropped, and has damaged packets as damaged.
- * A packet with a wrong ICRC has a comment about it.
+ * A packet with a wrong ICRC has a comment about it, and others have those of
+ * capture_expect_notes().
  *
  * A failed write ends the capture, never the device. On a pipe nothing waits for the reader: a slow
  * reader ends the capture too. The program ignores SIGPIPE.
@@ -18,6 +19,12 @@
 #include "lib/nic/port/udp/segment.h"
 
 struct capture;
+
+/* Room for a note about a packet, with its final zero. */
+#define CAPTURE_NOTE_BYTES 224
+
+/* Returns the words about a packet to be sent whose bytes begin there; NULL or "": none. */
+typedef const char *capture_describe(void *context, const uint8_t *bytes);
 
 /*
  * Creates or empties the file `path`. The file shows `interface` as its name; `now_ns` is the
@@ -42,6 +49,21 @@ int capture_create_file(int *fd, const char *path, const char *interface,
  * the flags of this capture's open file. -ENOMEM, with a sentence in `text`.
  */
 int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[PORT_TEXT_BYTES]);
+
+/*
+ * From now on the owner says what the packets are: `describe` those that leave, and received ones
+ * by capture_note(). The owner calls capture_settle() after each receive, before the next one.
+ */
+void capture_expect_notes(struct capture *capture, capture_describe *describe, void *context);
+
+/*
+ * Puts words to a received packet, whose bytes begin there, when it is of the last receive; the
+ * first words stay.
+ */
+void capture_note(struct capture *capture, const uint8_t *bytes, const char *text);
+
+/* Writes the received packets with their notes. Their bytes may change afterwards. */
+void capture_settle(struct capture *capture);
 
 /* Closes a capture that is not stacked yet; port_ops.close closes a stacked one. */
 void capture_close(struct capture *capture);

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct lane {
 struct fault {
 	struct port port;
 	struct port *next;
+	struct capture *capture; /* NULL: none */
 	struct fault_plan plan;
 	struct prng prng;
 	struct lane receive;
@@ -366,6 +368,22 @@ static void flip_bit(struct fault *fault, struct datagram *datagram)
 	datagram->damage = 1 + (uint32_t)bit;
 }
 
+/* A capture has the packet as it came, so that it is written before it is damaged. */
+static void tell_capture(struct fault *fault, const struct datagram *datagram,
+			 const struct fault_verdict *verdict)
+{
+	char text[CAPTURE_NOTE_BYTES];
+
+	if (verdict->drop) {
+		snprintf(text, sizeof(text), "dropped by rule %u", verdict->dropped_by);
+		capture_note(fault->capture, datagram->bytes, text);
+	}
+	if (verdict->corrupt) {
+		capture_note(fault->capture, datagram->bytes, "damaged after this, on purpose");
+		capture_settle(fault->capture);
+	}
+}
+
 /* Judges the datagrams that have arrived. Returns how many go on at once. */
 __attribute__((noinline)) static uint32_t
 judge_arrived(struct fault *fault, struct datagram *arrived, uint32_t count, uint64_t now_ns)
@@ -379,6 +397,8 @@ judge_arrived(struct fault *fault, struct datagram *arrived, uint32_t count, uin
 		if (datagram->length == 0)
 			continue;
 		verdict = fault_plan_judge(&fault->plan, &fault->plan.receive, datagram, now_ns);
+		if (fault->capture != NULL)
+			tell_capture(fault, datagram, &verdict);
 		if (verdict.corrupt)
 			flip_bit(fault, datagram);
 		if (verdict.mark)
@@ -515,6 +535,11 @@ struct port *fault_create(struct port *next, uint64_t seed)
 	list_init(&fault->lent);
 	list_init(&fault->free);
 	return &fault->port;
+}
+
+void fault_tell_capture(struct port *port, struct capture *capture)
+{
+	fault_of(port)->capture = capture;
 }
 
 int fault_open(struct port *next, const char *spec, struct port **port, char *message,

@@ -11,6 +11,7 @@
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_H
 #define LIB_NIC_PORT_CONDITIONS_FAULT_H
 
+#include "lib/nic/port/conditions/capture.h"
 #include "lib/nic/port/conditions/fault_plan.h"
 #include "lib/nic/port/port.h"
 
@@ -43,6 +44,9 @@ struct port *fault_remove(struct port *port, uint64_t now_ns);
 
 /* The rules with their counts, to be read and changed between the port's calls. */
 struct fault_plan *fault_plan_of(struct port *port);
+
+/* From now on `capture`, which is below or NULL, hears what becomes of received packets. */
+void fault_tell_capture(struct port *port, struct capture *capture);
 
 /* The number of datagrams that were lost because the pool was full. */
 uint64_t fault_lost_datagrams(const struct port *port);

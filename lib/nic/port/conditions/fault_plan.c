@@ -102,6 +102,7 @@ struct fault_verdict fault_plan_judge(struct fault_plan *plan, const struct faul
 		switch (rule->action) {
 		case FAULT_DROP:
 			verdict.drop = true;
+			verdict.dropped_by = plan->ids[way->slots[i]];
 			break;
 		case FAULT_DUPLICATE:
 			verdict.duplicate = true;

@@ -29,6 +29,7 @@ struct fault_plan {
 /* The effect of all rules together on one packet. */
 struct fault_verdict {
 	bool drop;
+	uint32_t dropped_by; /* the id of the rule */
 	bool duplicate;
 	bool corrupt;
 	bool mark;

@@ -12,6 +12,7 @@ struct bench {
 	uint32_t sent;
 	uint8_t opcodes[LIMIT_TURN_TRANSMITS];
 	uint8_t payloads[LIMIT_TURN_TRANSMITS][PAYLOAD_BYTES];
+	struct packet_notes notes;
 	struct transmit transmit;
 	struct engine_fixture *fixture;
 	struct client_region lost; /* memory that is gone */
@@ -64,7 +65,9 @@ static struct bench *bench_create(void)
 	options.is_batched = true;
 	bench->fixture = fixture_create(&options);
 	bench->port.ops = &keeping_ops;
-	assert_int_equal(transmit_init(&bench->transmit, &bench->fixture->engine, &bench->port), 0);
+	assert_int_equal(transmit_init(&bench->transmit, &bench->fixture->engine, &bench->port,
+				       &bench->notes),
+			 0);
 	bench->lost = (struct client_region){
 		.ops = &lost_ops, .space = bench, .bytes = FIXTURE_MEMORY_BYTES};
 	bench->lost_mr = bench->fixture->mr;
