@@ -59,7 +59,7 @@ static error_t report_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const char *text_of(const json_t *row, const char *key)
+static const char *report_text(const json_t *row, const char *key)
 {
 	const char *text = json_string_value(json_object_get(row, key));
 
@@ -86,22 +86,22 @@ static bool report_is_of_pid(const struct report *report, const json_t *row)
 
 static void tell_qp(const json_t *row)
 {
-	const bool has_peer = strcmp(text_of(row, "peer_gid"), "-") != 0;
+	const bool has_peer = strcmp(report_text(row, "peer_gid"), "-") != 0;
 
 	printf("  queue pair 0x%06llx (%s, %s)",
 	       (unsigned long long)json_integer_value(json_object_get(row, "qpn")),
-	       text_of(row, "type"), text_of(row, "state"));
+	       report_text(row, "type"), report_text(row, "state"));
 	if (has_peer)
 		printf(" to 0x%06llx of %s",
 		       (unsigned long long)json_integer_value(json_object_get(row, "peer_qpn")),
-		       text_of(row, "peer_gid"));
+		       report_text(row, "peer_gid"));
 	putchar('\n');
 }
 
 static void tell_cm(const json_t *row)
 {
-	printf("  connection %s with %s port %lld\n", text_of(row, "state"),
-	       text_of(row, "peer_gid"),
+	printf("  connection %s with %s port %lld\n", report_text(row, "state"),
+	       report_text(row, "peer_gid"),
 	       (long long)json_integer_value(json_object_get(row, "peer_port")));
 }
 
@@ -109,10 +109,10 @@ static void tell_trouble(const json_t *row)
 {
 	const json_t *age_ms = json_object_get(row, "age_ms");
 
-	printf("  %s", text_of(row, "subject"));
+	printf("  %s", report_text(row, "subject"));
 	if (age_ms != NULL)
 		printf(", %lld ms ago", (long long)json_integer_value(age_ms));
-	printf(": %s\n", text_of(row, "reason"));
+	printf(": %s\n", report_text(row, "reason"));
 }
 
 /*
@@ -138,8 +138,9 @@ static void tell_sentences(const json_t *row)
 	};
 
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
-		if (text_of(row, sentences[i][0])[0] != '\0')
-			printf("      %s: %s\n", sentences[i][1], text_of(row, sentences[i][0]));
+		if (report_text(row, sentences[i][0])[0] != '\0')
+			printf("      %s: %s\n", sentences[i][1],
+			       report_text(row, sentences[i][0]));
 }
 
 static void report_rows(struct report *report, const struct report_kind *kind, const json_t *rows)

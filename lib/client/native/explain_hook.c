@@ -190,7 +190,7 @@ static bool explain_find(const char *name)
 }
 
 /* Takes the value of the variable; false: nothing is asked for, or rnicctl is nowhere. */
-static bool explain_parse(const char *value)
+static bool explain_read_variable(const char *value)
 {
 	const char *colon;
 
@@ -218,7 +218,7 @@ static void explain_set(void)
 	struct sigaction ours = {.sa_handler = explain_signal};
 	struct sigaction theirs;
 
-	if (!explain_parse(secure_getenv("RNIC_EXPLAIN")) || !explain_stay_loaded() ||
+	if (!explain_read_variable(secure_getenv("RNIC_EXPLAIN")) || !explain_stay_loaded() ||
 	    on_exit(explain_exit, NULL) != 0)
 		return;
 	hook.is_set = true;

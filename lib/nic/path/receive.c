@@ -120,7 +120,7 @@ static void receive_with_notes(struct receive *receive, uint32_t count, uint64_t
 		receive_one(receive, &receive->datagrams[i], now_ns);
 		packet_notes_received(receive->notes, receive->engine, receive->datagrams[i].bytes);
 	}
-	capture_settle(receive->notes->capture);
+	capture_write_received(receive->notes->capture);
 }
 
 uint32_t receive_run(struct receive *receive, uint64_t now_ns)

@@ -132,8 +132,8 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$strange"
 	echo "rnicd: x (pid 1, user 0), a: b" >"$strange/s.log"
 	chmod 644 "$strange/s.log"
-	check "and another user's" grep -q "Permission denied" <(setpriv --reuid=65534 --clear-groups \
-		timeout 5 "$BIN/rnicctl" show troubles --socket "$strange/s" 2>&1)
+	check "and another user's" grep -q "Permission denied" <(setpriv --reuid=65534 \
+		--clear-groups timeout 5 "$BIN/rnicctl" show troubles --socket "$strange/s" 2>&1)
 	rm -r "$strange"
 fi
 check "without a log there is a sentence" grep -q "No such file" <(ended_troubles)

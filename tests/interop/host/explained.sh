@@ -61,7 +61,8 @@ check "it is as before" grep -qx untouched "$WORK/precious"
 echo "# a daemon that ends before the program"
 explains "the log is asked" 1 "nobody listens at that port" "${rnic_run[@]}" --explain bash -c \
 	"rping -c -a $address -C 1 & wait \$!; pid=\$!; unset RNIC_EXPLAIN
-	$BIN/rnicctl show device --json --socket $socket | grep -oP '\"pid\": \\K[0-9]+' | xargs kill
+	$BIN/rnicctl show device --json --socket $socket |
+		grep -oP '\"pid\": \\K[0-9]+' | xargs kill
 	while [ -e $socket ]; do sleep 0.1; done
 	$BIN/rnicctl report --socket $socket \$pid; exit 1"
 check "and nothing is known of another process" \

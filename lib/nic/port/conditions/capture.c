@@ -21,9 +21,9 @@
 #define FLUSH_AFTER_NS UINT64_C(100000000)
 
 /* Received packets that wait for their notes; a receive of more writes the rest at once. */
-#define CAPTURE_UNSETTLED_MAX 256
+#define CAPTURE_WAITING_MAX 256
 
-struct unsettled {
+struct waiting_packet {
 	struct datagram datagram;
 	char note[CAPTURE_NOTE_BYTES];
 };
@@ -39,10 +39,10 @@ struct capture {
 	bool expects_notes;
 	capture_describe *describe;
 	void *describe_context;
-	uint64_t received_ns; /* when the unsettled packets came */
-	uint32_t unsettled_count;
+	uint64_t received_ns; /* when the waiting packets came */
+	uint32_t waiting_count;
 	uint32_t noted; /* the place of the last note: the next one is mostly behind */
-	struct unsettled unsettled[CAPTURE_UNSETTLED_MAX];
+	struct waiting_packet waiting[CAPTURE_WAITING_MAX];
 	struct pcapng file;
 };
 
@@ -136,37 +136,37 @@ static void flush_when_due(struct capture *capture, uint64_t now_ns)
 
 static void received_take(struct capture *capture, const struct datagram *datagram, uint64_t now_ns)
 {
-	struct unsettled *unsettled = &capture->unsettled[capture->unsettled_count];
+	struct waiting_packet *waiting = &capture->waiting[capture->waiting_count];
 
-	if (!capture->expects_notes || capture->unsettled_count == CAPTURE_UNSETTLED_MAX) {
+	if (!capture->expects_notes || capture->waiting_count == CAPTURE_WAITING_MAX) {
 		received_write(capture, datagram, "", now_ns);
 		return;
 	}
-	unsettled->datagram = *datagram;
-	unsettled->note[0] = '\0';
+	waiting->datagram = *datagram;
+	waiting->note[0] = '\0';
 	capture->received_ns = now_ns;
-	capture->unsettled_count++;
+	capture->waiting_count++;
 }
 
-void capture_settle(struct capture *capture)
+void capture_write_received(struct capture *capture)
 {
-	for (uint32_t i = 0; i < capture->unsettled_count && !capture->is_failed; i++)
-		received_write(capture, &capture->unsettled[i].datagram, capture->unsettled[i].note,
+	for (uint32_t i = 0; i < capture->waiting_count && !capture->is_failed; i++)
+		received_write(capture, &capture->waiting[i].datagram, capture->waiting[i].note,
 			       capture->received_ns);
-	capture->unsettled_count = 0;
+	capture->waiting_count = 0;
 }
 
 void capture_note(struct capture *capture, const uint8_t *bytes, const char *text)
 {
-	for (uint32_t i = 0; i < capture->unsettled_count; i++) {
-		const uint32_t place = (capture->noted + i) % capture->unsettled_count;
-		struct unsettled *unsettled = &capture->unsettled[place];
+	for (uint32_t i = 0; i < capture->waiting_count; i++) {
+		const uint32_t place = (capture->noted + i) % capture->waiting_count;
+		struct waiting_packet *waiting = &capture->waiting[place];
 
-		if (unsettled->datagram.bytes != bytes)
+		if (waiting->datagram.bytes != bytes)
 			continue;
 		capture->noted = place;
-		if (unsettled->note[0] == '\0')
-			snprintf(unsettled->note, sizeof(unsettled->note), "%s", text);
+		if (waiting->note[0] == '\0')
+			snprintf(waiting->note, sizeof(waiting->note), "%s", text);
 		return;
 	}
 }
@@ -184,7 +184,7 @@ static uint32_t capture_receive(struct port *port, struct datagram *into, uint32
 	struct capture *capture = capture_from_port(port);
 	uint32_t count;
 
-	capture_settle(capture);
+	capture_write_received(capture);
 	count = capture->next->ops->receive(capture->next, into, max, now_ns);
 	for (uint32_t i = 0; i < count && !capture->is_failed; i++)
 		received_take(capture, &into[i], now_ns);
@@ -336,7 +336,7 @@ int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[POR
 
 void capture_close(struct capture *capture)
 {
-	capture->unsettled_count = 0; /* the port below, which has their bytes, is closed */
+	capture->waiting_count = 0; /* the port below, which has their bytes, is closed */
 	pcapng_flush(&capture->file);
 	close(capture->file.fd);
 	free(capture);

@@ -52,7 +52,8 @@ int capture_open_fd(struct capture **out, int fd, uint64_t now_ns, char text[POR
 
 /*
  * From now on the owner says what the packets are: `describe` those that leave, and received ones
- * by capture_note(). The owner calls capture_settle() after each receive, before the next one.
+ * by capture_note(). The owner calls capture_write_received() after each receive, before the next
+ * one.
  */
 void capture_expect_notes(struct capture *capture, capture_describe *describe, void *context);
 
@@ -63,7 +64,7 @@ void capture_expect_notes(struct capture *capture, capture_describe *describe, v
 void capture_note(struct capture *capture, const uint8_t *bytes, const char *text);
 
 /* Writes the received packets with their notes. Their bytes may change afterwards. */
-void capture_settle(struct capture *capture);
+void capture_write_received(struct capture *capture);
 
 /* Closes a capture that is not stacked yet; port_ops.close closes a stacked one. */
 void capture_close(struct capture *capture);

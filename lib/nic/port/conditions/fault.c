@@ -380,7 +380,7 @@ static void tell_capture(struct fault *fault, const struct datagram *datagram,
 	}
 	if (verdict->corrupt) {
 		capture_note(fault->capture, datagram->bytes, "damaged after this, on purpose");
-		capture_settle(fault->capture);
+		capture_write_received(fault->capture);
 	}
 }
 
