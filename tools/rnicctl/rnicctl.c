@@ -18,6 +18,7 @@ static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
 	{"explain", explain_main, "say what a code of a failure means"},
 	{"report", report_main, "tell what the device knows of a process"},
+	{"top", top_main, "show the same live, with rates, on the terminal"},
 	{"link", link_main, "bring the link down or up"},
 	{"event", event_main, "raise an asynchronous event"},
 	{"qp", qp_main, "bring a queue pair into error"},

@@ -12,5 +12,6 @@ int metrics_main(int argc, char **argv);
 int qp_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int show_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 
 #endif

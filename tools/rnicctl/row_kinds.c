@@ -6,6 +6,8 @@
 #include "proto/ctl/ctl_message.h"
 #include "proto/wire/peer_kind.h"
 
+#include <string.h>
+
 #define MEMBER(row, member) offsetof(struct row, member), sizeof(((struct row *)0)->member)
 #define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
 
@@ -340,4 +342,12 @@ const struct row_kind *row_kind_of(uint32_t kind)
 	while (found->kind != kind)
 		found++;
 	return found;
+}
+
+const struct column *row_kind_column(const struct row_kind *kind, const char *key)
+{
+	for (size_t i = 0; i < kind->column_count; i++)
+		if (strcmp(kind->columns[i].key, key) == 0)
+			return &kind->columns[i];
+	return NULL;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	CELL_BYTES = RNIC_CTL_TEXT_BYTES + 1,
+	CELL_BYTES = ROW_CELL_BYTES,
 	COLUMNS_MAX = 32,
 };
 
@@ -74,7 +74,7 @@ static void cell_access(uint32_t access, char text[CELL_BYTES])
 			 access & ~named);
 }
 
-static void cell_text(const struct column *column, const void *row, char text[CELL_BYTES])
+void row_cell_text(const struct column *column, const void *row, char text[ROW_CELL_BYTES])
 {
 	switch (column->type) {
 	case COLUMN_TEXT:
@@ -108,16 +108,21 @@ static void cell_text(const struct column *column, const void *row, char text[CE
 	}
 }
 
+bool row_cell_is_number(const struct column *column)
+{
+	return column->type == COLUMN_U32 || column->type == COLUMN_U64;
+}
+
+uint64_t row_cell_number(const struct column *column, const void *row)
+{
+	return column->bytes == sizeof(uint64_t) ? cell_u64(column, row) : cell_u32(column, row);
+}
+
 /* ---- text ---- */
 
 static bool in_table(const struct column *column)
 {
 	return column->heading && column->type != COLUMN_SENTENCE;
-}
-
-static bool is_number(const struct column *column)
-{
-	return column->type == COLUMN_U32 || column->type == COLUMN_U64;
 }
 
 static void print_gids(FILE *to, const struct column *column, const void *row)
@@ -143,7 +148,7 @@ static void print_record(FILE *to, const struct row_kind *kind, const void *row)
 		if (column->type == COLUMN_GIDS) {
 			print_gids(to, column, row);
 		} else if (column->heading) {
-			cell_text(column, row, text);
+			row_cell_text(column, row, text);
 			fprintf(to, "  %-19s%s\n", column->heading, text);
 		}
 	}
@@ -160,7 +165,7 @@ static void row_printer_measure(const struct row_kind *kind, const uint8_t *rows
 			continue;
 		widths[i] = (int)strlen(column->heading);
 		for (size_t row = 0; row < count; row++) {
-			cell_text(column, rows + row * kind->row_bytes, text);
+			row_cell_text(column, rows + row * kind->row_bytes, text);
 			if ((int)strlen(text) > widths[i])
 				widths[i] = (int)strlen(text);
 		}
@@ -179,16 +184,16 @@ static void row_printer_print_line(FILE *to, const struct row_kind *kind, const 
 		if (!in_table(column))
 			continue;
 		if (row)
-			cell_text(column, row, text);
+			row_cell_text(column, row, text);
 		else
 			snprintf(text, sizeof(text), "%s", column->heading);
-		fprintf(to, is_number(column) ? " %*s" : " %-*s", widths[i], text);
+		fprintf(to, row_cell_is_number(column) ? " %*s" : " %-*s", widths[i], text);
 	}
 	fputs("\n", to);
 	for (size_t i = 0; row && i < kind->column_count; i++) {
 		if (kind->columns[i].type != COLUMN_SENTENCE)
 			continue;
-		cell_text(&kind->columns[i], row, text);
+		row_cell_text(&kind->columns[i], row, text);
 		if (text[0])
 			fprintf(to, "      %s: %s\n", kind->columns[i].heading, text);
 	}
@@ -211,8 +216,8 @@ static void print_pairs(FILE *to, const struct row_kind *kind, const uint8_t *ro
 
 	fprintf(to, "%s\n", kind->name);
 	for (size_t row = 0; row < count; row++) {
-		cell_text(&kind->columns[0], rows + row * kind->row_bytes, name);
-		cell_text(&kind->columns[1], rows + row * kind->row_bytes, value);
+		row_cell_text(&kind->columns[0], rows + row * kind->row_bytes, name);
+		row_cell_text(&kind->columns[1], rows + row * kind->row_bytes, value);
 		fprintf(to, "  %-32s %s\n", name, value);
 	}
 }
@@ -261,7 +266,7 @@ static json_t *cell_json(const struct column *column, const void *row)
 	case COLUMN_GIDS:
 		return gids_json(column, row);
 	default:
-		cell_text(column, row, text);
+		row_cell_text(column, row, text);
 		return json_string(text);
 	}
 }
@@ -283,7 +288,7 @@ static json_t *pairs_json(const struct row_kind *kind, const uint8_t *rows, size
 
 	for (size_t i = 0; i < count; i++) {
 		const void *row = rows + i * kind->row_bytes;
-		cell_text(&kind->columns[0], row, name);
+		row_cell_text(&kind->columns[0], row, name);
 		json_object_set_new(object, name, cell_json(&kind->columns[1], row));
 	}
 	return object;

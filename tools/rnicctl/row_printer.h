@@ -7,7 +7,10 @@
 #ifndef TOOLS_RNICCTL_ROW_PRINTER_H
 #define TOOLS_RNICCTL_ROW_PRINTER_H
 
+#include "proto/ctl/ctl_message.h"
+
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +51,15 @@ struct row_kind {
 	const struct column *columns;
 	size_t column_count;
 };
+
+enum { ROW_CELL_BYTES = RNIC_CTL_TEXT_BYTES + 1 };
+
+/* Writes the cell as one line of printable ASCII. */
+void row_cell_text(const struct column *column, const void *row, char text[ROW_CELL_BYTES]);
+
+/* Whether the column holds counts, and the count in a row. */
+bool row_cell_is_number(const struct column *column);
+uint64_t row_cell_number(const struct column *column, const void *row);
 
 /* Prints `count` rows of `kind`; "no qps" and the like when there are none. */
 void row_print_text(FILE *to, const struct row_kind *kind, const void *rows, size_t count);
