@@ -34,6 +34,8 @@
 #       coverage                which lines the suites unit, sim, script, hostile and some interop
 #                               entries run; a report in build-coverage/coverage/index.html
 #       tidy                    clang-tidy over all files
+#       views                   the page of rnicctl serve in headless Chromium, with pictures in
+#                               build/pictures; rnicctl top on a terminal
 #
 # run.sh runs as root or as an ordinary user. As an ordinary user it skips the tests that need
 # network namespaces, and these tests say so. run.sh prints the ten slowest tests of each stage. It
@@ -97,6 +99,7 @@ groups=(build test)
 [ -z "$bench" ] || groups+=(bench)
 [ "$long" != debian ] || groups=(debian)
 [ "$long" != arm64 ] || groups+=(arm64)
+[ "$long" != views ] || groups+=(views)
 [ "$long" != coverage ] || groups+=(coverage)
 "$top/tools/install-packages.sh" "${groups[@]}" || exit 1
 # Without these the tests against rxe do not run, and say why. The quick suites have none of them.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # install-packages.sh GROUP...: installs the missing Debian packages of these groups of
-# packages.txt; build stands for the groups core, verbs, apis and lab. As root with apt-get, else
-# with sudo, which asks for a password only at a terminal. Prints the missing packages and fails
-# where the user may not use sudo.
+# packages.txt; build stands for the groups core, verbs, apis, lab and serve. As root with apt-get,
+# else with sudo, which asks for a password only at a terminal. Prints the missing packages and
+# fails where the user may not use sudo.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +23,7 @@ may_sudo_with_password() {
 groups=()
 for group in "$@"; do
 	case $group in
-	build) groups+=(core verbs apis lab) ;;
+	build) groups+=(core verbs apis lab serve) ;;
 	*) groups+=("$group") ;;
 	esac
 done

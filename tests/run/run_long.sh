@@ -4,7 +4,7 @@
 # run.sh sources this file: the parts of --long=PART. Each part is a function run_PART, which sets
 # main, the stage whose summary the run ends with, and has 140 minutes for each ctest.
 
-LONG_PARTS="fuzz hostile interop rxe paths storm explore debian arm64 coverage tidy"
+LONG_PARTS="fuzz hostile interop rxe paths storm explore debian arm64 coverage tidy views"
 LONG_CTEST_SECONDS=$((140 * 60))
 
 # fuzzer_reach OUTPUT: how many inputs there were, and what they reached of all that is linked.
@@ -218,6 +218,13 @@ run_tidy() {
 	[ "${PIPESTATUS[0]}" -eq 0 ] || failed_stage=${failed_stage:-tidy}
 }
 
+# run_views: pictures of the page stay in the build tree.
+run_views() {
+	export RNIC_TEST_LONG=1 RNIC_TEST_PICTURES=$top/build/pictures
+	build views "$top/build" gcc || return
+	run_suites views "$top/build" -R '^interop_(serve|top)$'
+}
+
 # run_long PART
 run_long() {
 	main=$1
@@ -259,6 +266,10 @@ run_long() {
 	coverage)
 		echo "== coverage: which lines the suites run"
 		run_coverage
+		;;
+	views)
+		echo "== views: rnicctl serve in a browser, rnicctl top on a terminal"
+		run_views
 		;;
 	tidy)
 		echo "== tidy: clang-tidy over all files"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """check_options.py --tree DIR --cmake CMAKE --compiler CC [--verbs]
 
-A core build, -DRNIC_APIS=OFF -DRNIC_LAB=OFF, needs the libraries of CORE and no others. Each
-configuration below finds the pkg-config files of its libraries alone. The configuration must
-succeed, and its link commands must name its libraries alone; a configuration that lacks libraries
-must fail and name their packages, all of them and no others. Nothing is built. --verbs says that
-rdma-core's headers are there.
+A core build, -DRNIC_APIS=OFF -DRNIC_LAB=OFF -DRNIC_SERVE=OFF, needs the libraries of CORE and no
+others. Each configuration below finds the pkg-config files of its libraries alone. The
+configuration must succeed, and its link commands must name its libraries alone; a configuration
+that lacks libraries must fail and name their packages, all of them and no others. Nothing is built.
+--verbs says that rdma-core's headers are there.
 """
 import argparse
 import concurrent.futures
@@ -37,13 +37,15 @@ PACKAGES = {
 # Programs that a build without the library must not look for.
 PROGRAMS = {"libprotobuf-c": "PROTOC_C"}
 
-OFF = {"RNIC_APIS": "OFF", "RNIC_LAB": "OFF", "RNIC_VERBS": "OFF", "RNIC_URING": "auto"}
+OFF = {"RNIC_APIS": "OFF", "RNIC_LAB": "OFF", "RNIC_SERVE": "OFF",
+       "RNIC_VERBS": "OFF", "RNIC_URING": "auto"}
 
 # options that are not OFF's, libraries at hand, whether the configuration succeeds
 CASES = [
     ({}, CORE | URING, True),
     ({"RNIC_APIS": "ON"}, CORE, False),
     ({"RNIC_APIS": "ON"}, CORE | APIS, True),
+    ({"RNIC_SERVE": "ON"}, CORE, True),
 ]
 VERBS_CASES = [
     ({"RNIC_VERBS": "ON", "RNIC_URING": "off"}, CORE | URING, True),
@@ -99,6 +101,8 @@ def judge(arguments, case):
         allowed = ALWAYS_LINKED | {LINKER_NAMES[library] for library in libraries}
         if options.get("RNIC_VERBS") == "ON":
             allowed.add("ibverbs")  # verbs_puppet
+        if options.get("RNIC_SERVE") == "ON":
+            allowed.add("microhttpd")  # found without pkg-config
         if options.get("RNIC_URING") == "off":
             allowed.discard("uring")
         linked = linked_libraries(build)

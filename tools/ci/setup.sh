@@ -191,7 +191,7 @@ install_tree() {
 			"distribution is too old; Ubuntu 24.04 and Debian 12 are new enough"
 	[ -n "$dry" ] || : >"$folder/build.log"
 	build_step cmake -S "$top" -B "$build" -G Ninja -DRNIC_TESTS=OFF -DRNIC_LAB=OFF \
-		"-DRNIC_APIS=$apis" -DCMAKE_BUILD_TYPE=RelWithDebInfo
+		-DRNIC_SERVE=OFF "-DRNIC_APIS=$apis" -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	build_step cmake --build "$build"
 	build_step cmake --install "$build" --prefix "$folder/install"
 	say_limits

@@ -41,8 +41,8 @@ function(rnic_check_packages)
   message(FATAL_ERROR "The build lacks these Debian packages, or what they hold elsewhere:\n"
     "  ${packages}\n"
     "tools/install-packages.sh build installs all packages of the build, and with the further word "
-    "test those of the tests. The options RNIC_VERBS, RNIC_APIS, RNIC_LAB and RNIC_TESTS leave out "
-    "what needs some of them.")
+    "test those of the tests. The options RNIC_VERBS, RNIC_APIS, RNIC_LAB, RNIC_SERVE and "
+    "RNIC_TESTS leave out what needs some of them.")
 endfunction()
 
 find_package(PkgConfig)
@@ -71,6 +71,9 @@ if(RNIC_APIS)
 endif()
 if(RNIC_LAB)
   rnic_needs(libssl-dev MODULE libcrypto)
+endif()
+if(RNIC_SERVE)
+  rnic_needs(libmicrohttpd-dev HEADER microhttpd.h)
 endif()
 if(RNIC_TESTS)
   rnic_needs(libcmocka-dev HEADER cmocka.h)

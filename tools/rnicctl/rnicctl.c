@@ -19,6 +19,7 @@ static const struct subcommand subcommands[] = {
 	{"explain", explain_main, "say what a code of a failure means"},
 	{"report", report_main, "tell what the device knows of a process"},
 	{"top", top_main, "show the same live, with rates, on the terminal"},
+	{"serve", serve_main, "show it as a page on localhost, with the packets of captures"},
 	{"link", link_main, "bring the link down or up"},
 	{"event", event_main, "raise an asynchronous event"},
 	{"qp", qp_main, "bring a queue pair into error"},

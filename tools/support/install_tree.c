@@ -41,6 +41,14 @@ int install_tree_control(char path[PATH_MAX])
 	return install_tree_find_program("rnicctl", path);
 }
 
+int install_tree_helper(const char *name, char path[PATH_MAX])
+{
+	char relative[PATH_MAX];
+
+	snprintf(relative, sizeof(relative), "../libexec/rnic/%s", name);
+	return install_tree_resolve(relative, path);
+}
+
 /*
  * Writes the directory that holds `file`: the first of the candidates, which are relative to this
  * program, or none.
