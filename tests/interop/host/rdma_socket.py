@@ -17,7 +17,7 @@ import sys
 
 NETLINK_RDMA = 20
 NLDEV = 5 << 10
-GET, SET, QP_GET = 1, 2, 10
+GET, SET, QP_GET, STAT_GET = 1, 2, 10, 17
 REQUEST, ACK, DUMP = 1, 4, 0x300
 ERROR, DONE = 2, 3
 HEAD = struct.Struct("=IHHII")
@@ -311,6 +311,23 @@ def check_errors():
             assert wanted[1] or len(data) == end, wanted
 
 
+def check_monitor():
+    """Asks as rdmatop 0.1.33 does once a second: one message has all counters of a port, and an
+    acknowledgement ends the answer. The files that rdmatop adds are in the view."""
+    with open_socket() as netlink:
+        netlink.bind((0, 0))
+        port = struct.pack("=HHI", 8, 3, 1)
+        netlink.sendto(request(STAT_GET, ACK, 14, device() + port), (0, 0))
+        kind, _, data = read_type(netlink)
+        assert kind == NLDEV | STAT_GET, kind
+        assert b"sent_pkts\0" in data and b"udp_received_bytes\0" in data
+        assert error_of(netlink) == 0
+    files = "/sys/class/infiniband/rnic0/ports/1/"
+    with open(files + "rate", encoding="ascii") as rate:
+        assert float(rate.read().split()[0]) > 0
+    assert {"port_xmit_data", "port_rcv_packets"} <= set(os.listdir(files + "counters"))
+
+
 def check_full():
     """A program that never reads hears of it."""
     with open_socket() as netlink:
@@ -346,6 +363,7 @@ check_vectors()
 check_pointers()
 check_crafted()
 check_errors()
+check_monitor()
 check_full()
 check_others()
 print("all right")

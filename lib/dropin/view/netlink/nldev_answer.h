@@ -13,10 +13,11 @@
 #include "lib/dropin/view/netlink/nldev_message.h"
 
 /*
- * No message is longer. So it is with the kernel on pages of 4 KiB: programs that read with
- * MNL_SOCKET_BUFFER_SIZE have the room.
+ * No message is longer: programs that read with MNL_SOCKET_BUFFER_SIZE, a page of 4 KiB, have the
+ * room. All counters of a port fit, as they do in the kernel's one message: rdmatop takes a second
+ * message for a second port.
  */
-#define NLDEV_MESSAGE_BYTES 3776
+#define NLDEV_MESSAGE_BYTES 4096
 
 struct nldev_peer {
 	/* Reads rows of the device at `place`, as admin_link_show_page() does. Negative errno. */
