@@ -109,6 +109,10 @@ case $quick$long in
 	;;
 esac
 
+# Without a browser the page of rnicctl serve is asked for, but not driven.
+[ -n "$quick$long" ] || "$top/tools/install-packages.sh" views ||
+	echo "the page of rnicctl serve will not be driven in a browser"
+
 # The distribution's programs come first. Another python3 in PATH lacks the distribution's modules,
 # and may be a script that takes seconds to start the real python3.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
