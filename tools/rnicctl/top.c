@@ -261,10 +261,10 @@ static int ms_until(uint64_t then_ns)
 static void top_show(struct top *top)
 {
 	uint64_t next_ns = clock_now_ns();
-	int event = TERMINAL_NOTHING;
+	int event;
 
 	do {
-		if (event == TERMINAL_NOTHING && ms_until(next_ns) == 0) {
+		if (ms_until(next_ns) == 0) {
 			top_read(top);
 			next_ns = clock_now_ns() + top_interval_ns(top);
 		}

@@ -133,5 +133,16 @@ show_top qps
 end_process $holder
 check "its queue pairs go" wait_for 20 sees_not "queue pairs $QPS"
 press q
+wait_for 10 fails top_pid
+
+echo "# the daemon ends"
+daemon_start 1 --address "$loopback.3"
+press "$BIN/rnicctl top --socket ${side_socket[1]}" Enter
+check "top shows another daemon" wait_for 20 sees 'rnic0 on lo, active'
+daemon_finish 1
+check "top says that it is gone" wait_for 10 sees 'No such file|refused'
+daemon_start 1 --address "$loopback.3"
+check "and shows the next one" wait_for 10 sees_not 'No such file|refused'
+press q
 in_tmux kill-server
 topology_finish

@@ -99,10 +99,11 @@ static int signal_event(struct terminal *terminal)
 	switch (info.ssi_signo) {
 	case SIGTSTP:
 		terminal_leave(terminal);
-		raise(SIGSTOP);
+		raise(SIGSTOP); /* SIGCONT follows */
+		return TERMINAL_REDRAW;
+	case SIGCONT: /* the shell may have set the terminal for itself */
 		terminal_enter(terminal);
 		return TERMINAL_REDRAW;
-	case SIGCONT:
 	case SIGWINCH:
 		return TERMINAL_REDRAW;
 	default:

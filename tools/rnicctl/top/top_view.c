@@ -128,7 +128,8 @@ void top_view_sort(const struct top_view *view, const struct top_order *order,
 {
 	struct top_sorting sorting = {view, row_column_of(view, order->column), order};
 
-	qsort_r(lines, count, sizeof(*lines), compare_lines, &sorting);
+	if (count > 0)
+		qsort_r(lines, count, sizeof(*lines), compare_lines, &sorting);
 }
 
 /* ---- text ---- */
