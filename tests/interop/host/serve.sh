@@ -10,8 +10,9 @@
 here=$(cd "$(dirname "$0")" && pwd)
 [ -x "$BUILD/libexec/rnic/rnicctl-serve" ] || skip_test "built without -DRNIC_SERVE"
 QPS=1000
-messages=500
-[ -z "$LONG" ] || messages=3000 # of four packets
+messages=500 # of four packets
+within=1     # seconds for an answer, on a machine that has other work
+if [ -n "$LONG" ]; then messages=3000 within=0.2; fi
 pictures=${RNIC_TEST_PICTURES:-$WORK/pictures}
 mkdir -p "$pictures"
 
@@ -32,6 +33,7 @@ refuses() {
 	: >"$WORK/body"
 }
 serve_start() {
+	rm -f "$WORK/url" # of the one before, which the shell in the background empties later
 	exec_on 0 "$BIN/rnicctl" serve "$@" >"$WORK/url" 2>"$WORK/serve.log" &
 	serve=$!
 	own $serve
@@ -135,7 +137,7 @@ if command -v chromium >/dev/null; then
 	serve_start --socket "${side_socket[0]}"
 	on 0 /usr/bin/python3 "$here/page_browser.py" "$url" "$pictures" --qps $QPS \
 		--captures "$WORK/side0.pcapng" "$WORK/side1.pcapng" \
-		--packets $((messages * 4)) >"$WORK/browser" 2>&1
+		--packets $((messages * 4)) --within $within >"$WORK/browser" 2>&1
 	check "the page works, by mouse and by keyboard" test $? -eq 0
 	cat "$WORK/browser"
 	signal_process TERM $serve
@@ -143,10 +145,11 @@ if command -v chromium >/dev/null; then
 	/usr/bin/python3 "$here/page_browser.py" \
 		"file://$(realpath "$here/../../../tools/serve/page/index.html")" "$pictures" \
 		--captures "$WORK/side0.pcapng" "$WORK/side1.pcapng" \
-		--packets $((messages * 4)) >"$WORK/browser" 2>&1
+		--packets $((messages * 4)) --within $within >"$WORK/browser" 2>&1
 	check "the same page opens files without a daemon or a server" test $? -eq 0
-	grep -q 'First cause: .* did not arrive' "$WORK/browser"
-	check "the first cause is a packet that got lost" test $? -eq 0
+	# The first cause may be a packet that a slow acknowledgement had sent again.
+	grep -qE 'First cause: .* In all: [1-9][0-9]* lost' "$WORK/browser"
+	check "packets that got lost are told" test $? -eq 0
 	cat "$WORK/browser"
 else
 	skip_part "the page in a browser: chromium is not installed"

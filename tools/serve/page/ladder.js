@@ -60,11 +60,9 @@ const ladderMaker = (() => {
     return groups;
   }
 
-  const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] || 0;
-
   /*
-   * How far the receiver's clock is ahead of the sender's, by the packets that each saw once; the
-   * time on the way is part of that. Clocks of two hosts need not agree.
+   * How far the receiver's clock is ahead of the sender's, with the shortest time on the way, by
+   * the packets that each saw once. Clocks of two hosts need not agree.
    */
   function clockOffset(groups) {
     const offsets = [];
@@ -74,14 +72,15 @@ const ladderMaker = (() => {
       if (sent.length === 1 && received.length === 1)
         offsets.push(received[0].timeUs - sent[0].timeUs);
     }
-    return median(offsets);
+    return offsets.length > 0 ? offsets.reduce((a, b) => Math.min(a, b)) : 0;
   }
 
-  /* The sending without a receipt whose usual time of arrival is nearest. */
+  /* The latest sending that can have arrived by then: earlier ones of the same PSN got lost. */
   function matchReceipt(sendings, receipt, offset) {
-    const distance = (event) => Math.abs(event.timeUs + offset - receipt.timeUs);
-    return sendings.filter((event) => event.receivedUs === null)
-      .reduce((best, event) => (!best || distance(event) < distance(best) ? event : best), null);
+    const roundingUs = 1; // of times as floating-point numbers
+    const free = sendings.filter((event) => event.receivedUs === null);
+    const possible = free.filter((event) => event.timeUs + offset <= receipt.timeUs + roundingUs);
+    return possible[possible.length - 1] ?? free[0] ?? null;
   }
 
   function eventOf(packet, offset) {

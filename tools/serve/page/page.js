@@ -238,6 +238,14 @@
       drawPart(byId("steps"), page.ladder.events.length, STEP_PX, null, stepElement);
   }
 
+  /* "In all: 12 lost, 12 sent again." */
+  function countsOf(ladder) {
+    const counts = Object.keys(marks).filter(Boolean)
+      .map((mark) => [marks[mark], ladder.events.filter((event) => event.mark === mark).length])
+      .filter(([, count]) => count > 0).map(([words, count]) => `${count} ${words}`);
+    return `In all: ${counts.join(", ")}.`;
+  }
+
   function showConversation() {
     const conversation = page.conversations[byId("conversation").selectedIndex];
     page.ladder = conversation ? ladderMaker.make(page.packets, conversation) : null;
@@ -245,7 +253,7 @@
     byId("right").textContent = page.ladder?.right ?? "";
     const first = page.ladder ? page.ladder.events[page.ladder.first] : undefined;
     byId("first").hidden = !first;
-    byId("cause").textContent = first ? `First cause: ${ladderMaker.explain(first)}.`
+    byId("cause").textContent = first ? `First cause: ${ladderMaker.explain(first)}. ${countsOf(page.ladder)}`
       : page.ladder ? "Nothing went wrong." : "";
     byId("steps").scrollTop = 0;
     drawLadder();
