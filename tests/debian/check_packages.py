@@ -100,7 +100,7 @@ def read_groups(text, groups):
 
 
 def check_needs(control, packages):
-    wanted = read_groups(packages, {"core", "verbs", "apis", "lab"}) - ESSENTIAL
+    wanted = read_groups(packages, {"core", "verbs", "apis", "lab", "serve"}) - ESSENTIAL
     known = wanted | read_groups(packages, {"test"}) | HELPERS
     needs = read_needs(control)
     for package in sorted(wanted - needs):
