@@ -21,6 +21,7 @@
 #include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/requester/peer_probe.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "lib/wait/clock.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
 
@@ -118,6 +119,7 @@ static int device_open_engine(struct device *device, const struct device_config 
 		.has_ecn = config->has_ecn,
 		.peer_ports = config->peer_ports,
 		.lane = config->lane,
+		.record = config->record,
 	};
 	int result = engine_init(&device->engine, &engine_config);
 
@@ -277,6 +279,7 @@ int device_add_client(struct device *device, const struct device_client *client)
 
 void device_end_client(struct device *device, uint32_t client_id)
 {
+	engine_tell_time(&device->engine, clock_now_ns());
 	device_end_waits(device);
 	device_connection_end_client(&device->connections, client_id);
 }
@@ -299,6 +302,7 @@ int device_set_gid(struct device *device, uint32_t index, const struct rnic_gid 
 	static const struct rnic_gid none;
 	int result = device->ports.top->ops->set_gid(device->ports.top, index, gid, sockets, text);
 
+	engine_tell_time(&device->engine, clock_now_ns());
 	if (gid == NULL)
 		engine_set_gid(&device->engine, index, &none);
 	else if (result == 0)
@@ -313,6 +317,8 @@ static void device_cut_link(struct device *device, bool is_cut)
 		return;
 	device_end_waits(device);
 	port_stack_set_cut(&device->ports, is_cut);
+	engine_tell_time(&device->engine, clock_now_ns());
+	engine_note_link(&device->engine, !is_cut);
 	data_path_set_port(&device->path, device->ports.top);
 }
 
@@ -446,6 +452,7 @@ void device_note_requests(struct device *device)
 
 bool device_serve(struct device *device)
 {
+	engine_tell_time(&device->engine, clock_now_ns());
 	device_end_waits(device);
 	return request_turn_run(&device->connections.peers.server);
 }

@@ -41,8 +41,9 @@ struct device_config {
 	bool has_ecn;
 	enum rnic_peer_ports peer_ports;
 	const struct rnic_ctl_pkeys_reply *pkeys;
-	struct random_source random; /* of QPNs and keys */
-	_Atomic uint32_t *qp_owners; /* struct rnic_stats_file; NULL: nobody asks */
+	struct random_source random;	   /* of QPNs and keys */
+	_Atomic uint32_t *qp_owners;	   /* struct rnic_stats_file; NULL: nobody asks */
+	struct rnic_record_region *record; /* zeroed; NULL: nothing is recorded */
 };
 
 /*

@@ -517,6 +517,22 @@ RNIC_AT(struct rnic_show_trouble, program, 16);
 RNIC_AT(struct rnic_show_trouble, subject, 32);
 RNIC_AT(struct rnic_show_trouble, reason, 128);
 
+RNIC_SIZE(struct rnic_show_record, 72);
+RNIC_AT(struct rnic_show_record, client_id, 0);
+RNIC_AT(struct rnic_show_record, pid, 4);
+RNIC_AT(struct rnic_show_record, uid, 8);
+RNIC_AT(struct rnic_show_record, qpn, 12);
+RNIC_AT(struct rnic_show_record, age_us, 16);
+RNIC_AT(struct rnic_show_record, peer_qpn, 24);
+RNIC_AT(struct rnic_show_record, event, 28);
+RNIC_AT(struct rnic_show_record, detail, 32);
+RNIC_AT(struct rnic_show_record, extra, 36);
+RNIC_AT(struct rnic_show_record, run, 40);
+RNIC_AT(struct rnic_show_record, psn, 44);
+RNIC_AT(struct rnic_show_record, value, 48);
+RNIC_AT(struct rnic_show_record, reserved, 52);
+RNIC_AT(struct rnic_show_record, program, 56);
+
 RNIC_SIZE(struct rnic_show_counter, 56);
 RNIC_AT(struct rnic_show_counter, name, 0);
 RNIC_AT(struct rnic_show_counter, value, 48);

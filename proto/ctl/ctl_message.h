@@ -565,6 +565,7 @@ enum rnic_show_kind {
 	RNIC_SHOW_PDS,
 	RNIC_SHOW_PATHS,
 	RNIC_SHOW_FAULTS,
+	RNIC_SHOW_RECORD,
 };
 
 struct rnic_ctl_show {
@@ -733,6 +734,27 @@ struct rnic_show_fault {
 	uint64_t hits; /* packets on which the rule acted */
 	uint64_t seed;
 	char text[RNIC_RULE_TEXT_BYTES];
+};
+
+/*
+ * An entry of a flight recorder, as record.h has them. `qpn` is 0 for entries of the device. A
+ * cursor stands for a part of a ring: rows of one ring come in their order, rings in any order.
+ */
+struct rnic_show_record {
+	uint32_t client_id; /* 0: of the device process */
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t qpn;
+	uint64_t age_us;
+	uint32_t peer_qpn;
+	uint32_t event; /* enum rnic_record_event */
+	uint32_t detail;
+	uint32_t extra;
+	uint32_t run;
+	uint32_t psn;
+	uint32_t value;
+	uint32_t reserved;
+	char program[RNIC_CTL_NAME_BYTES];
 };
 
 struct rnic_show_counter {

@@ -152,9 +152,10 @@ RNIC_AT(struct rnic_stats_page, reserved, 52);
 RNIC_AT(struct rnic_stats_page, counters, 56);
 RNIC_AT(struct rnic_stats_page, rules, 10296);
 
-RNIC_SIZE(struct rnic_stats_file, 273464);
+RNIC_SIZE(struct rnic_stats_file, 416824);
 RNIC_AT(struct rnic_stats_file, page, 0);
 RNIC_AT(struct rnic_stats_file, qp_owners, 11320);
+RNIC_AT(struct rnic_stats_file, record, 273464);
 
 _Static_assert(sizeof(struct rnic_process_header) + sizeof(struct rnic_process_rules) <=
 		       RNIC_PROCESS_MESSAGE_BYTES,

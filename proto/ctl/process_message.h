@@ -16,6 +16,7 @@
 
 #include "proto/base/lane.h"
 #include "proto/base/maxima.h"
+#include "proto/base/record.h"
 #include "proto/base/verbs_types.h"
 #include "proto/ctl/ctl_message.h"
 
@@ -299,11 +300,12 @@ struct rnic_stats_page {
  * The whole file of the statistics page. `qp_owners` has the client_id of the client that made the
  * queue pair, by the QPN's bits below the lane; 0: there is no such queue pair. The device process
  * stores an owner before the client learns the QPN, so the control plane finds each QPN that a
- * client may name.
+ * client may name. `record` is the flight recorder of the process.
  */
 struct rnic_stats_file {
 	struct rnic_stats_page page;
 	_Atomic uint32_t qp_owners[RNIC_LANE_QPNS];
+	struct rnic_record_region record;
 };
 
 /*

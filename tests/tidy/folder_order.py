@@ -14,7 +14,7 @@ DEVICE_FILES = {"device", "device_counters", "device_forget", "device_order", "d
 # together what the parts declare; the .c files use no part.
 ORDERS = {
     "proto/": [{"base"}, {"wire", "shm", "ctl"}, {"mad"}],
-    "lib/nic/": [{"base"}, {"mem"}, {"engine", "port"}, {"path"}],
+    "lib/nic/": [{"base"}, {"mem", "recorder"}, {"engine", "port"}, {"path"}],
     # lib/nic/engine/CMakeLists.txt states the same order.
     "lib/nic/engine/": [
         {"objects"},

@@ -2,6 +2,7 @@
 #include "tools/rnicctl/row_kinds.h"
 
 #include "proto/base/path_limit.h"
+#include "proto/base/record.h"
 #include "proto/ctl/ctl_cm.h"
 #include "proto/ctl/ctl_message.h"
 #include "proto/wire/peer_kind.h"
@@ -309,6 +310,46 @@ static const struct column fault_columns[] = {
 	{"text", "TEXT", COLUMN_TEXT, MEMBER(rnic_show_fault, text), NULL},
 };
 
+static const char *record_event_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_RECORD_POSITION] = "position",
+		[RNIC_RECORD_TAKEN] = "taken",
+		[RNIC_RECORD_STATE] = "state",
+		[RNIC_RECORD_TROUBLE] = "trouble",
+		[RNIC_RECORD_DROPPED] = "dropped",
+		[RNIC_RECORD_NAK_SENT] = "nak_sent",
+		[RNIC_RECORD_NAK_RECEIVED] = "nak_received",
+		[RNIC_RECORD_TIMED_OUT] = "timed_out",
+		[RNIC_RECORD_SENT_AGAIN] = "sent_again",
+		[RNIC_RECORD_SEND_FAILED] = "send_failed",
+		[RNIC_RECORD_RECEIVE_FAILED] = "receive_failed",
+		[RNIC_RECORD_CONNECTED] = "connected",
+		[RNIC_RECORD_QP_ENDED] = "qp_ended",
+		[RNIC_RECORD_REGION_ENDED] = "region_ended",
+		[RNIC_RECORD_LINK] = "link",
+		[RNIC_RECORD_ADDRESS] = "address",
+		[RNIC_RECORD_UNKNOWN_QP] = "unknown_qp",
+		[RNIC_RECORD_PROGRAM_ENDED] = "program_ended",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
+static const struct column record_columns[] = {
+	{"age_us", "US AGO", COLUMN_U64, MEMBER(rnic_show_record, age_us), NULL},
+	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_record, program), NULL},
+	{"pid", "PID", COLUMN_U32, MEMBER(rnic_show_record, pid), NULL},
+	{"uid", NULL, COLUMN_U32, MEMBER(rnic_show_record, uid), NULL},
+	{"qpn", "QPN", COLUMN_HEX32, MEMBER(rnic_show_record, qpn), NULL},
+	{"peer_qpn", "PEER", COLUMN_HEX32, MEMBER(rnic_show_record, peer_qpn), NULL},
+	{"event", "EVENT", COLUMN_NAMED_U32, MEMBER(rnic_show_record, event), record_event_name},
+	{"detail", "DETAIL", COLUMN_HEX32, MEMBER(rnic_show_record, detail), NULL},
+	{"extra", "EXTRA", COLUMN_U32, MEMBER(rnic_show_record, extra), NULL},
+	{"run", "RUN", COLUMN_U32, MEMBER(rnic_show_record, run), NULL},
+	{"psn", "PSN", COLUMN_HEX32, MEMBER(rnic_show_record, psn), NULL},
+	{"value", "VALUE", COLUMN_HEX32, MEMBER(rnic_show_record, value), NULL},
+};
+
 static const struct column counter_columns[] = {
 	{"name", "NAME", COLUMN_TEXT, MEMBER(rnic_show_counter, name), NULL},
 	{"value", "VALUE", COLUMN_U64, MEMBER(rnic_show_counter, value), NULL},
@@ -332,6 +373,7 @@ const struct row_kind row_kinds[ROW_KIND_COUNT] = {
 	KIND(RNIC_SHOW_CM, "cm", rnic_show_cm, ROW_LAYOUT_TABLE, cm_columns),
 	KIND(RNIC_SHOW_FAULTS, "faults", rnic_show_fault, ROW_LAYOUT_TABLE, fault_columns),
 	KIND(RNIC_SHOW_TROUBLES, "troubles", rnic_show_trouble, ROW_LAYOUT_TABLE, trouble_columns),
+	KIND(RNIC_SHOW_RECORD, "record", rnic_show_record, ROW_LAYOUT_TABLE, record_columns),
 	KIND(RNIC_SHOW_COUNTERS, "counters", rnic_show_counter, ROW_LAYOUT_PAIRS, counter_columns),
 };
 

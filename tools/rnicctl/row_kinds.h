@@ -5,7 +5,7 @@
 
 #include "tools/rnicctl/row_printer.h"
 
-enum { ROW_KIND_COUNT = 13 };
+enum { ROW_KIND_COUNT = 14 };
 
 extern const struct row_kind row_kinds[ROW_KIND_COUNT];
 

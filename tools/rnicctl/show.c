@@ -50,7 +50,7 @@ static error_t show_parse(int key, char *argument, struct argp_state *state)
 static bool show_is_wanted(const struct show_options *options, const struct row_kind *kind)
 {
 	if (!options->what)
-		return kind->kind != RNIC_SHOW_COUNTERS;
+		return kind->kind != RNIC_SHOW_COUNTERS && kind->kind != RNIC_SHOW_RECORD;
 	return strcmp(options->what, "all") == 0 || strcmp(options->what, kind->name) == 0;
 }
 
@@ -125,7 +125,7 @@ static int show_wanted(struct admin_link *link, const struct show_options *optio
 	if (!error && shown == 0) {
 		snprintf(link->reason, sizeof(link->reason),
 			 "\"%s\" is not one of device, clients, qps, paths, mrs, mws, cqs, pds, "
-			 "srqs, cm, faults, troubles, counters, all",
+			 "srqs, cm, faults, troubles, record, counters, all",
 			 options->what);
 		error = -EINVAL;
 	}
@@ -157,9 +157,10 @@ int show_main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = show_parse,
-		.args_doc = "[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|faults|troubles|"
-			    "counters|"
-			    "all]",
+		.args_doc =
+			"[device|clients|qps|paths|mrs|mws|cqs|pds|srqs|cm|faults|troubles|record|"
+			"counters|"
+			"all]",
 		.doc = "Show the state of a running rnicd; without an argument everything, but of "
 		       "the counters only those of losses.",
 	};

@@ -5,6 +5,7 @@
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/cm_ids/cm_identifier.h"
 #include "daemon/control/server/control_counters.h"
+#include "daemon/control/server/show_record.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/control/supervisor/device_rows.h"
 #include "daemon/control/supervisor/device_set.h"
@@ -95,13 +96,9 @@ static void show_cm_id(struct show_walk *walk, struct client *client, struct cli
 	cm_identifier_waiting_for(id, row->waiting_for, sizeof(row->waiting_for));
 }
 
-/*
- * Returns whether the viewer may see the owner's objects. Keys and packet numbers are enough to
- * forge a packet, so only the owner, root and the daemon's user see them.
- */
 static bool show_is_permitted(const struct show_walk *walk, uid_t owner)
 {
-	return walk->viewer == owner || walk->viewer == 0 || walk->viewer == geteuid();
+	return show_is_permitted_to(walk->viewer, owner);
 }
 
 /*
@@ -418,6 +415,7 @@ static const uint32_t show_row_bytes[] = {
 	[RNIC_SHOW_PDS] = sizeof(struct rnic_show_pd),
 	[RNIC_SHOW_PATHS] = sizeof(struct rnic_show_path),
 	[RNIC_SHOW_FAULTS] = sizeof(struct rnic_show_fault),
+	[RNIC_SHOW_RECORD] = sizeof(struct rnic_show_record),
 };
 
 /* Shows rows that the control plane has. */
@@ -470,6 +468,8 @@ int ctl_show(struct ctl_call *call)
 		result = show_rows_of_devices(call, &walk, reply);
 	} else if (request->kind == RNIC_SHOW_CM) {
 		reply->next = show_cm(&walk, request->cursor);
+	} else if (request->kind == RNIC_SHOW_RECORD) {
+		reply->next = show_record(walk.set, walk.viewer, &walk.rows, request->cursor);
 	} else {
 		show_own_rows(&walk);
 		reply->next = walk.rows.has_more ? request->cursor + walk.rows.count : 0;

@@ -450,10 +450,26 @@ static void child_abandon(struct device_child *process)
 	child_fold(process);
 }
 
+/* What was recorded outlives the process: the cause of a failure is looked for afterwards. */
+static void child_shelve_record(const struct device_child *process)
+{
+	const struct rnic_stats_file *file = process->stats_page.address;
+	const struct shelved_record shelved = {
+		.uid = process->uid,
+		.pid = process->pid,
+		.is_program = process->is_program,
+		.ended_ns = process->dead_ns,
+	};
+
+	if (file != NULL)
+		record_shelf_put(&process->common->records, &shelved, &file->record);
+}
+
 /* Releases everything but the object. */
 static void child_bury(struct device_child *process)
 {
 	process->dead_ns = process->common->now_ns;
+	child_shelve_record(process);
 	child_close_link(process);
 	child_fold(process);
 	child_give_budget_back(process);

@@ -20,6 +20,7 @@
 #include "daemon/control/supervisor/memory_budget.h"
 #include "daemon/control/supervisor/pending_order.h"
 #include "daemon/control/supervisor/pending_query.h"
+#include "daemon/control/supervisor/record_shelf.h"
 #include "daemon/control/supervisor/rule_table.h"
 #include "daemon/control/supervisor/shared_page.h"
 #include "daemon/control/supervisor/stats_totals.h"
@@ -84,6 +85,7 @@ struct device_common {
 	struct rule_table rules;
 	uint64_t lost_packets; /* of lanes without a process, and beyond the bounds of links */
 	struct memory_budget memory;
+	struct record_shelf records;
 	uint32_t next_request_id; /* of ROWS */
 	bool has_news;		  /* a deferred request may go on */
 };

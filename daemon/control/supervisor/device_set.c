@@ -103,6 +103,7 @@ void device_set_close(struct device_set *set)
 		device_child_happen(process, DEVICE_CHILD_EXIT, NULL);
 		device_child_free(process);
 	}
+	record_shelf_clear(&set->common.records);
 	close(set->common.epoll_fd);
 }
 

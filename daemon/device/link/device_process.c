@@ -117,6 +117,7 @@ static int process_open_half(struct device_process *process, struct start *start
 		.pkeys = &message->pkeys,
 		.random = system_random_source(&process->random),
 		.qp_owners = stats_writer_qp_owners(&process->stats),
+		.record = &process->stats.file->record,
 	};
 	int result = system_random_init(&process->random);
 

@@ -154,6 +154,7 @@ static int qp_open_engine(struct ctl_call *call, const struct rnic_ctl_create_qp
 		.xrcd = qp->xrcd != NULL ? &qp->xrcd->domain->xrcd : NULL,
 		.capacities = *capacities,
 		.user = qp,
+		.owner_number = call->session->client_id,
 	};
 	int result = qp_create(call->session->set->engine, &config, &qp->qp);
 

@@ -6,6 +6,7 @@
 #include "lib/nic/engine/datagrams/mcast.h"
 #include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/peer_port.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/send_position.h"
@@ -23,6 +24,7 @@
 #include "lib/nic/engine/responder/responder.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/be.h"
 #include "proto/base/lane.h"
 #include "proto/wire/gid.h"
 
@@ -97,6 +99,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	list_init(&engine->mcast_groups);
 	pace_init(&engine->pace);
 	placement_init(engine, engine_act_on_failures);
+	recorder_init(&engine->recorder, config->record);
 	return 0;
 }
 
@@ -118,10 +121,38 @@ void engine_fini(struct engine *engine)
 	timer_heap_fini(&engine->window_timers);
 }
 
+static void record_address(struct engine *engine, uint32_t index, bool is_here)
+{
+	const struct rnic_record_entry entry = {
+		.event = RNIC_RECORD_ADDRESS,
+		.detail = is_here,
+		.extra = (uint8_t)index,
+		.value = rnic_be32_read(engine->gids[index].bytes + 12),
+	};
+
+	engine_record_port(engine, &entry);
+}
+
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid)
 {
 	assert(index < RNIC_GIDS_MAX);
+	if (!rnic_gid_is_zero(&engine->gids[index]))
+		record_address(engine, index, false);
 	engine->gids[index] = *gid;
+	if (!rnic_gid_is_zero(gid))
+		record_address(engine, index, true);
+}
+
+void engine_tell_time(struct engine *engine, uint64_t now_ns)
+{
+	engine->now_ns = now_ns;
+}
+
+void engine_note_link(struct engine *engine, bool is_up)
+{
+	const struct rnic_record_entry entry = {.event = RNIC_RECORD_LINK, .detail = is_up};
+
+	engine_record_port(engine, &entry);
 }
 
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey)
@@ -218,8 +249,17 @@ static enum verdict engine_check_packet(const struct engine *engine, const struc
 }
 
 /* Drops a packet without an answer; `last_error` of the QP says why. */
-static void engine_drop(struct engine *engine, struct qp *qp, enum verdict verdict)
+static void engine_drop(struct qp *qp, const struct rnic_packet *packet, enum verdict verdict)
 {
+	struct engine *engine = qp->engine;
+	const struct rnic_record_entry dropped = {
+		.event = RNIC_RECORD_DROPPED,
+		.detail = verdict_row(verdict)->cause,
+		.psn = packet->psn.value,
+		.value = packet->opcode,
+	};
+
+	qp_record(qp, &dropped);
 	engine->counters[verdict_row(verdict)->counter]++;
 	engine->refusal_verdict = verdict;
 	if (qp->state != RNIC_QP_STATE_ERR && qp->state != RNIC_QP_STATE_RESET)
@@ -237,7 +277,14 @@ static void note_established(struct engine *engine, struct qp *qp)
 
 static void drop_for_unknown_qp(struct engine *engine, const struct rnic_packet *packet)
 {
+	const struct rnic_record_entry unknown = {
+		.event = RNIC_RECORD_UNKNOWN_QP,
+		.psn = packet->psn.value,
+		.value = packet->dest_qpn,
+	};
+
 	engine->counters[COUNTER_DROPPED_UNKNOWN_QP]++;
+	engine_record_port(engine, &unknown);
 	unknown_qp_note(&engine->unknown, &packet->addresses.source, packet->dest_qpn);
 }
 
@@ -255,7 +302,7 @@ static void engine_deliver(struct qp *qp, const struct rnic_packet *packet)
 	if (verdict != VERDICT_PASS) {
 		if (verdict == VERDICT_BAD_PORT)
 			qp->refused_port = packet->addresses.source_port;
-		engine_drop(engine, qp, verdict);
+		engine_drop(qp, packet, verdict);
 		return;
 	}
 	if (is_notification(qp, packet)) {

@@ -33,6 +33,12 @@ void engine_fini(struct engine *engine);
 /* Our address at `index`, zero: none; the sender's address of QPs whose path names that index. */
 void engine_set_gid(struct engine *engine, uint32_t index, const struct rnic_gid *gid);
 
+/* The time of what follows outside of packets and ticks, for the record. */
+void engine_tell_time(struct engine *engine, uint64_t now_ns);
+
+/* The link of the port goes down or comes up, for the record. */
+void engine_note_link(struct engine *engine, bool is_up);
+
 /* The partition key at `index`, 0 for none. At first there is PKEY_DEFAULT at index 0. */
 void engine_set_pkey(struct engine *engine, uint32_t index, uint16_t pkey);
 

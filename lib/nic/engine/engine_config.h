@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct rnic_record_region;
 struct cq;
 struct cqe;
 struct qp;
@@ -66,6 +67,7 @@ struct engine_config {
 	uint64_t line_rate;	 /* bytes a second; 0: LIMIT_CC_LINE_RATE */
 	bool has_ecn;		 /* congestion.h */
 	enum rnic_peer_ports peer_ports;
+	struct rnic_record_region *record; /* zeroed; NULL: nothing is recorded */
 };
 
 #endif

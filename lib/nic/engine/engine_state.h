@@ -21,6 +21,7 @@
 #include "lib/nic/engine/objects/send_rooms.h"
 #include "lib/nic/engine/reliability/pace.h"
 #include "lib/nic/mem/memory_batch.h"
+#include "lib/nic/recorder/recorder.h"
 
 struct engine {
 	struct engine_config config;
@@ -51,7 +52,8 @@ struct engine {
 	enum verdict refusal_verdict; /* of the last packet that was not taken; PASS: none since */
 	struct unknown_qp unknown;
 	struct mr_refusal refusal; /* the last one */
-	uint64_t now_ns;	   /* of the call under way */
+	struct recorder recorder;
+	uint64_t now_ns; /* of the call under way */
 };
 
 #endif

@@ -39,6 +39,14 @@ struct qp_counters {
 	uint64_t completions;
 };
 
+/* Its ring, and the positions that the last entry tells. */
+struct qp_record {
+	struct record_hold hold;
+	uint32_t send_psn;
+	uint32_t unacknowledged_psn;
+	uint32_t expected_psn;
+};
+
 struct qp {
 	struct engine *engine;
 	struct list ready_node; /* in engine->ready, or unlinked */
@@ -82,7 +90,9 @@ struct qp {
 	struct mr_refusal refusal; /* of a key, when `last_error` is about one */
 	struct qp_counters counters;
 	uint64_t last_received_ns; /* when a packet came that the QP took; 0: none did */
-	void *user;		   /* the owner's */
+	struct qp_record record;
+	uint32_t owner_number; /* the owner's, for the record */
+	void *user;	       /* the owner's */
 };
 
 /* The service on the wire. */

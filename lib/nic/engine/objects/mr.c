@@ -3,6 +3,7 @@
 
 #include "lib/nic/engine/engine_state.h"
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "proto/base/checked.h"
 
 #include <assert.h>
@@ -41,6 +42,9 @@ void mr_deregister(struct engine *engine, struct mr *mr)
 {
 	assert(mr->bound_windows == 0);
 	placement_run(engine);
+	/* The end of a program is recorded with its queue pairs. */
+	if (!mr->pd->is_closed)
+		engine_record_region_end(engine, mr->key);
 	key_table_remove(&engine->mrs, mr->key >> 8);
 	mr->pd->references--;
 }

@@ -9,10 +9,26 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
 #include "lib/nic/engine/objects/kept.h"
+#include "lib/nic/engine/objects/qp_record.h"
 
 #include <assert.h>
 
 _Static_assert(VERDICT_COUNT <= 64, "each has a bit of qp->trouble_log_told");
+
+static void record_trouble(struct qp *qp, enum verdict verdict)
+{
+	const bool is_about_key = verdict == VERDICT_BAD_RKEY ||
+				  verdict == VERDICT_LOCAL_PROTECTION ||
+				  verdict == VERDICT_RECEIVE_PROTECTION;
+	const struct rnic_record_entry entry = {
+		.event = RNIC_RECORD_TROUBLE,
+		.detail = verdict_row(verdict)->cause,
+		.extra = qp->state,
+		.value = is_about_key ? qp->engine->refusal.key : 0,
+	};
+
+	qp_record(qp, &entry);
+}
 
 /* Strangers may send packets, each wrong in another way than the packet before. */
 void qp_note_trouble(struct qp *qp, enum verdict verdict)
@@ -25,6 +41,7 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 	qp->refusal = qp->engine->refusal;
 	qp->trouble_log_told |= bit;
 	RNIC_PROBE2(qp_trouble, qp->qpn, verdict);
+	record_trouble(qp, verdict);
 	/* Flushed without an error before: the application asked for ERR. */
 	if (is_new && verdict != VERDICT_FLUSHED && config->sink->trouble != NULL)
 		config->sink->trouble(config->sink_context, qp);

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/progress/receive_wqe.h"
 
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/objects/srq_queue.h"
 #include "lib/nic/engine/qp_state.h"
 
@@ -81,6 +82,9 @@ void receive_wqe_complete_in_error(struct engine *engine, struct qp *qp, enum ve
 		.is_solicited = true, /* errors wake whoever waits for solicited ones */
 	};
 
+	cqe.wr_id = qp->responder.receive.wr_id;
+	if (verdict != VERDICT_FLUSHED)
+		qp_record_failure(qp, RNIC_RECORD_RECEIVE_FAILED, &cqe);
 	receive_wqe_complete(engine, qp, &cqe);
 }
 

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/progress/send_completion.h"
 
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/qp_state.h"
 
 /* Takes the oldest WQE off the queue and reports a completion, unless the WQE succeeded unsignaled.
@@ -30,6 +31,8 @@ static void retire_oldest(struct engine *engine, struct qp *qp, enum rnic_wc_sta
 		queue->is_awaited = false;
 		engine->config.sink->send_space(engine->config.sink_context, qp);
 	}
+	if (status != RNIC_WC_SUCCESS && status != RNIC_WC_WR_FLUSH_ERR)
+		qp_record_failure(qp, RNIC_RECORD_SEND_FAILED, &cqe);
 	placement_cqe(engine, qp->send_cq, &cqe);
 }
 

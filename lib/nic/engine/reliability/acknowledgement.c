@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/reliability/acknowledgement.h"
 
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/ready_list.h"
 
@@ -8,6 +9,8 @@ void acknowledgement_owe(struct qp *qp, uint8_t syndrome, struct rnic_psn psn)
 {
 	struct responder *responder = &qp->responder;
 
+	if (rnic_syndrome_kind(syndrome) != RNIC_SYNDROME_ACK)
+		qp_record_nak(qp, RNIC_RECORD_NAK_SENT, syndrome, psn.value);
 	responder->has_acknowledge = true;
 	responder->syndrome = syndrome;
 	responder->acknowledge_psn = psn;

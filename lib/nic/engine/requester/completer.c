@@ -2,6 +2,7 @@
 #include "lib/nic/engine/requester/completer.h"
 
 #include "lib/nic/engine/objects/placement.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/packet_builder.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/send_completion.h"
@@ -145,6 +146,7 @@ static void receive_negative(struct engine *engine, struct qp *qp, struct rnic_p
 		go_back(engine, qp);
 		return;
 	}
+	qp_record_nak(qp, RNIC_RECORD_NAK_RECEIVED, syndrome, psn.value);
 	if (is_rnr) {
 		engine->counters[COUNTER_RECEIVED_RNR_NAKS]++;
 		qp->counters.rnr_naks_received++;

@@ -2,6 +2,7 @@
 #include "lib/nic/engine/requester/retry.h"
 
 #include "lib/nic/base/probe.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/progress/send_position.h"
 #include "lib/nic/engine/qp_state.h"
@@ -10,6 +11,7 @@
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/reliability/round_trip.h"
 #include "lib/nic/engine/requester/repair.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/timeout.h"
 
 #include <assert.h>
@@ -38,8 +40,37 @@ void retry_rnr(struct engine *engine, struct qp *qp, uint8_t code)
 	RNIC_PROBE2(rnr_wait, qp->qpn, rnic_rnr_timer_ns(code));
 }
 
+static void record_sent_again(struct qp *qp, struct rnic_psn end)
+{
+	const struct rnic_record_entry entry = {
+		.event = RNIC_RECORD_SENT_AGAIN,
+		.detail = qp->retry.retries_left,
+		.psn = qp->requester.psn.value,
+		.value = end.value,
+	};
+
+	qp_record(qp, &entry);
+}
+
+static void record_timeout(struct qp *qp)
+{
+	const uint64_t silent_ns = qp->engine->now_ns - qp->last_received_ns;
+	const struct rnic_record_entry entry = {
+		.event = RNIC_RECORD_TIMED_OUT,
+		.detail = qp->retry.retries_left,
+		.extra = qp->retry.timeouts_in_a_row,
+		.psn = qp->requester.unacknowledged.value,
+		.value = qp->last_received_ns == 0 ? RNIC_RECORD_NEVER
+						   : (uint32_t)(silent_ns / RNIC_NS_PER_MS),
+	};
+
+	qp_record(qp, &entry);
+}
+
 void retry_sequence_error(struct engine *engine, struct qp *qp)
 {
+	const struct rnic_psn end = qp->requester.psn;
+
 	if (qp->retry.retries_left == 0) {
 		qp_fail_send(engine, qp, VERDICT_RETRY_EXCEEDED);
 		return;
@@ -51,6 +82,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 		peer_window_reduce(engine, qp->peer_window);
 	send_position_rewind(engine, qp);
 	qp->requester.repair.follows_nak = !qp->retry.is_silent;
+	record_sent_again(qp, end);
 	RNIC_PROBE3(send_again, qp->qpn, qp->requester.psn.value, qp->retry.retries_left);
 }
 
@@ -99,6 +131,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	qp->counters.timeouts++;
 	retry->timeouts_in_a_row++;
 	round_trip_time_out(&qp->round_trip);
+	record_timeout(qp);
 	RNIC_PROBE2(ack_timeout, qp->qpn, retry->retries_left);
 	if (asks_again) {
 		retry->is_silent = false;

@@ -18,6 +18,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/objects/kept.h"
+#include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/responder/responder.h"
 #include "lib/nic/engine/verbs/qp_attributes.h"
 #include "lib/nic/engine/verbs/qp_transition.h"
@@ -130,6 +131,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	qp->xrcd = config->xrcd;
 	qp->capacities = config->capacities;
 	qp->user = config->user;
+	qp->owner_number = config->owner_number;
 	list_init(&qp->ready_node);
 	list_init(&qp->path_node);
 	list_init(&qp->built_node);
@@ -214,6 +216,10 @@ static void qp_forget(struct qp *qp)
 
 void qp_destroy(struct qp *qp)
 {
+	if (qp->state != RNIC_QP_STATE_RESET)
+		qp_record_life(qp, RNIC_RECORD_QP_ENDED,
+			       qp_is_closed(qp) ? RNIC_RECORD_BY_PROGRAM_END : RNIC_RECORD_BY_CALL);
+	recorder_release(&qp->engine->recorder, &qp->record.hold);
 	qp_forget(qp);
 	mcast_detach_all(qp->engine, qp);
 	mw_forget_qp(qp);
@@ -242,6 +248,19 @@ static bool are_values_good(const struct qp *qp, const struct rnic_qp_attributes
 	return !(mask & RNIC_QP_ATTR_AV) || ah_path_is_usable(qp->engine, &attributes->path, false);
 }
 
+/* A queue pair without a ring was in no trouble yet: its states alone are worth none. */
+static void record_state(struct qp *qp, enum rnic_qp_state to)
+{
+	const struct rnic_record_entry entry = {
+		.event = RNIC_RECORD_STATE,
+		.detail = (uint8_t)to,
+		.extra = qp->state,
+	};
+
+	if (qp->record.hold.ring != 0 && qp->state != (uint8_t)to)
+		qp_record(qp, &entry);
+}
+
 static void enter_reset(struct qp *qp)
 {
 	qp_forget(qp);
@@ -249,6 +268,7 @@ static void enter_reset(struct qp *qp)
 	qp->requester = (struct requester){0};
 	responder_reset(qp->engine, qp);
 	qp->attributes = qp_attributes_at_reset;
+	record_state(qp, RNIC_QP_STATE_RESET);
 	qp->state = RNIC_QP_STATE_RESET;
 	qp->last_error = VERDICT_PASS;
 	qp->trouble_log_told = 0;
@@ -260,8 +280,10 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 {
 	enum rnic_qp_state from = (enum rnic_qp_state)qp->state;
 
+	record_state(qp, to);
 	qp->state = (uint8_t)to;
 	if (to == RNIC_QP_STATE_RTR) {
+		qp_record_life(qp, RNIC_RECORD_CONNECTED, RNIC_RECORD_BY_CALL);
 		peer_port_forget(qp);
 		qp->is_established = false;
 	} else if (to == RNIC_QP_STATE_RTS) {

@@ -29,6 +29,7 @@ struct qp_config {
 	struct xrcd *xrcd;		      /* of an XRC target; the others are NULL then */
 	struct rnic_qp_capacities capacities; /* as granted: within engine_limits.h */
 	void *user;
+	uint32_t owner_number; /* for the record: record.h */
 };
 
 /*

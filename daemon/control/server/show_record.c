@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/server/show_record.h"
+
+#include "daemon/control/clients/client.h"
+#include "daemon/control/clients/client_set.h"
+#include "daemon/control/supervisor/device_child.h"
+#include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "proto/base/lane.h"
+#include "proto/base/time_units.h"
+#include "proto/ctl/ctl_message.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A cursor: the source above the ring above the half. Sources: lanes, then ended processes. */
+#define HALF_ENTRIES  (RNIC_RECORD_RING_ENTRIES / 2)
+#define RING_SHIFT    1
+#define SOURCE_SHIFT  8
+#define STEPS_MAX     4096 /* half rings of a reply */
+#define FIRST_SHELVED (RNIC_LANE_LAST + 1)
+
+_Static_assert(RNIC_RECORD_RINGS < 1 << (SOURCE_SHIFT - RING_SHIFT), "a cursor has any ring");
+
+/* A recorder, whose device process may have written anything. */
+struct record_source {
+	uid_t uid;
+	pid_t pid;
+	const struct device_child *process; /* NULL: it has ended */
+	const struct rnic_record_region *region;
+	const struct shelved_record *shelved; /* NULL: `process` lives */
+};
+
+struct record_walk {
+	const struct client_set *set;
+	uid_t viewer;
+	struct show_rows *rows;
+};
+
+bool show_is_permitted_to(uid_t viewer, uid_t owner)
+{
+	return viewer == owner || viewer == 0 || viewer == geteuid();
+}
+
+/* Fills in the client of a ring, if it was one of that process. Returns whether it was. */
+static bool name_client(const struct client_set *set, const struct record_source *source,
+			uint32_t client_id, struct rnic_show_record *row)
+{
+	const struct client *client = client_find(set, client_id);
+	const struct gone_client *gone = gone_clients_find(&set->gone, client_id);
+
+	if (client != NULL && client->device == source->process) {
+		row->pid = (uint32_t)client->peer.pid;
+		row->uid = client->peer.uid;
+		memcpy(row->program, client->peer.program, sizeof(row->program));
+	} else if (client_id != 0 && gone != NULL && gone->device_pid == source->pid) {
+		row->pid = (uint32_t)gone->pid;
+		row->uid = gone->uid;
+		memcpy(row->program, gone->program, sizeof(row->program));
+	} else {
+		return false;
+	}
+	row->client_id = client_id;
+	return true;
+}
+
+static void add_row(const struct record_walk *walk, const struct rnic_show_record *origin,
+		    const struct rnic_record_entry *entry)
+{
+	const uint32_t ticks = rnic_record_tick(walk->set->now_ns) - entry->tick;
+	struct rnic_show_record *row = show_rows_add(walk->rows);
+
+	if (row == NULL)
+		return;
+	*row = *origin;
+	/* The process may have written after this turn began: a moment ago, not 19 hours. */
+	row->age_us = ticks > UINT32_MAX / 2
+			      ? 0
+			      : ((uint64_t)ticks << RNIC_RECORD_TICK_SHIFT) / RNIC_NS_PER_US;
+	row->event = entry->event;
+	row->detail = entry->detail;
+	row->extra = entry->extra;
+	row->run = entry->run;
+	row->psn = entry->psn;
+	row->value = entry->value;
+}
+
+static void add_half(const struct record_walk *walk, const struct rnic_show_record *origin,
+		     const struct rnic_record_ring *copy, uint32_t count, uint32_t half)
+{
+	const uint32_t kept = count < RNIC_RECORD_RING_ENTRIES ? count : RNIC_RECORD_RING_ENTRIES;
+	struct rnic_show_record named = *origin;
+
+	for (uint32_t i = 0; i < kept; i++) {
+		const struct rnic_record_entry *entry =
+			&copy->entries[(count - kept + i) % RNIC_RECORD_RING_ENTRIES];
+
+		/* The shared ring says whose its entries are. */
+		if (entry->event == RNIC_RECORD_OWNER) {
+			named.qpn = entry->psn;
+			named.peer_qpn = entry->value;
+		} else if (i / HALF_ENTRIES == half && entry->event != 0 &&
+			   entry->event < RNIC_RECORD_PROGRAM_ENDED) {
+			add_row(walk, &named, entry);
+		}
+	}
+}
+
+static void add_ring(const struct record_walk *walk, const struct record_source *source,
+		     const struct rnic_record_ring *ring, uint32_t number, uint32_t half)
+{
+	const uint32_t before = atomic_load_explicit(&ring->count, memory_order_acquire);
+	struct rnic_show_record origin = {.pid = (uint32_t)source->pid, .uid = source->uid};
+	struct rnic_record_ring copy;
+
+	if (before == 0)
+		return;
+	memcpy(&copy, ring, sizeof(copy));
+	if (number >= RNIC_RECORD_FIRST_RING) {
+		origin.qpn = copy.qpn;
+		origin.peer_qpn = copy.peer_qpn;
+		name_client(walk->set, source, copy.client_id, &origin);
+	}
+	if (show_is_permitted_to(walk->viewer, origin.uid))
+		add_half(walk, &origin, &copy, before, half);
+}
+
+static void add_end(const struct record_walk *walk, const struct shelved_record *shelved)
+{
+	const struct rnic_show_record origin = {.pid = (uint32_t)shelved->pid, .uid = shelved->uid};
+	const struct rnic_record_entry entry = {
+		.tick = rnic_record_tick(shelved->ended_ns),
+		.event = RNIC_RECORD_PROGRAM_ENDED,
+	};
+
+	if (shelved->is_program && show_is_permitted_to(walk->viewer, shelved->uid))
+		add_row(walk, &origin, &entry);
+}
+
+/* The source numbered `number` or the next one, whose number is stored. False: there is none. */
+static bool find_source(const struct client_set *set, uint32_t *number,
+			struct record_source *source)
+{
+	const struct record_shelf *shelf = &set->devices->common.records;
+	const struct device_child *process =
+		*number < FIRST_SHELVED ? device_set_next(set->devices, *number) : NULL;
+
+	*source = (struct record_source){0};
+	if (process != NULL) {
+		const struct rnic_stats_file *file = process->stats_page.address;
+
+		*number = process->lane;
+		source->uid = process->uid;
+		source->pid = process->pid;
+		source->process = process;
+		source->region = file != NULL ? &file->record : NULL;
+		return true;
+	}
+	if (*number < FIRST_SHELVED)
+		*number = FIRST_SHELVED;
+	if (*number - FIRST_SHELVED >= shelf->count)
+		return false;
+	source->shelved = &shelf->records[*number - FIRST_SHELVED];
+	source->uid = source->shelved->uid;
+	source->pid = source->shelved->pid;
+	return true;
+}
+
+/* Adds half a ring of a source. Returns whether the source has no such ring. */
+static bool add_part(const struct record_walk *walk, const struct record_source *source,
+		     uint32_t ring, uint32_t half)
+{
+	const struct shelved_record *shelved = source->shelved;
+
+	if (shelved == NULL) {
+		if (source->region == NULL || ring >= RNIC_RECORD_RINGS)
+			return true;
+		add_ring(walk, source, &source->region->rings[ring], ring, half);
+		return false;
+	}
+	if (ring < shelved->ring_count) {
+		add_ring(walk, source, &shelved->rings[ring], shelved->numbers[ring], half);
+		return false;
+	}
+	if (ring == shelved->ring_count && half == 0)
+		add_end(walk, shelved);
+	return true;
+}
+
+uint32_t show_record(const struct client_set *set, uid_t viewer, struct show_rows *rows,
+		     uint32_t cursor)
+{
+	const struct record_walk walk = {set, viewer, rows};
+	uint32_t number = cursor >> SOURCE_SHIFT;
+	uint32_t part = cursor & ((1u << SOURCE_SHIFT) - 1);
+	uint32_t steps = STEPS_MAX;
+	struct record_source source;
+
+	rows->skip = 0;
+	for (uint32_t wanted = number; find_source(set, &number, &source); wanted = ++number) {
+		if (number != wanted)
+			part = 0;
+		for (;; part++) {
+			if (rows->max - rows->count < HALF_ENTRIES || steps-- == 0)
+				return number << SOURCE_SHIFT | part;
+			if (add_part(&walk, &source, part >> RING_SHIFT, part & 1))
+				break;
+		}
+		part = 0;
+	}
+	return 0;
+}
