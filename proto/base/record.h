@@ -29,7 +29,7 @@ enum rnic_record_event {
 	/* In the ring of a queue pair: */
 	RNIC_RECORD_OWNER = 1, /* psn: QPN, value: peer's; the next entries of the shared ring are
 				  of this queue pair */
-	RNIC_RECORD_POSITION,  /* psn: next to send, value: oldest unacknowledged */
+	RNIC_RECORD_POSITION,  /* psn: behind the last one sent, value: oldest unacknowledged */
 	RNIC_RECORD_TAKEN,     /* psn: expected, value: packets received, modulo 2^32 */
 	RNIC_RECORD_STATE,     /* detail: new state, extra: old state */
 	RNIC_RECORD_TROUBLE,   /* detail: enum rnic_cause; value: key, if about one */
@@ -42,7 +42,7 @@ enum rnic_record_event {
 	RNIC_RECORD_SEND_FAILED,    /* detail: enum rnic_cause, extra: status; psn, value: wr_id */
 	RNIC_RECORD_RECEIVE_FAILED, /* the same of a receive */
 	/* In the rings of the device: */
-	RNIC_RECORD_CONNECTED,	  /* psn: QPN, value: peer's QPN */
+	RNIC_RECORD_CONNECTED,	  /* extra: own GID index; psn: QPN, value: peer's QPN */
 	RNIC_RECORD_QP_ENDED,	  /* detail: enum rnic_record_end, extra: state; psn: QPN, value:
 				     peer's QPN */
 	RNIC_RECORD_REGION_ENDED, /* detail: enum rnic_record_end; value: key */

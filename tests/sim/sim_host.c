@@ -179,6 +179,7 @@ static int start_engine(struct sim_host *host)
 	int error;
 
 	prng_init(&host->random, host->seed);
+	host->engine_config.record = &host->record;
 	error = engine_init(&host->engine, &host->engine_config);
 	if (error != 0)
 		return error;

@@ -135,6 +135,7 @@ struct sim_host {
 	struct engine_config engine_config;
 	uint64_t seed;	    /* of the engine's random numbers; another one after a restart */
 	struct prng random; /* of the engine */
+	struct rnic_record_region record;
 	struct engine engine;
 	struct port *port; /* the stack's top */
 	struct sim_memory memory;

@@ -321,7 +321,7 @@ def undefined_symbols(archive):
 def project_symbols(build):
     """What the archives that the engine may use define."""
     defined = set()
-    for name in ("librnic_proto.a", "librnic_nic_base.a"):
+    for name in ("librnic_proto.a", "librnic_nic_base.a", "librnic_recorder.a"):
         for archive in pathlib.Path(build).rglob(name):
             defined.update(line.split()[0] for line in list_symbols(archive, "--defined-only")
                            if " " in line)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl explain: what a code of a failure means, and what to do. Asks no daemon. */
+/* rnicctl explain: why something failed; or, without a daemon, what a code means. */
 #include "tools/rnicctl/rnicctl.h"
 
 #include "proto/base/causes.h"
+#include "tools/rnicctl/daemon_reach.h"
+#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain_report.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -10,15 +13,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+
+#define QPN_MAX 0xffffff
 
 /* What a person types: the vendor_err, the status by number or name, or the name of the cause. */
 struct explain_options {
 	const char *what; /* NULL: all causes */
 	bool json;
+	bool last;
+	const char *socket;
+	const char *peers[EXPLAIN_SOURCES_MAX - 1]; /* files, or sockets of daemons */
+	size_t peer_count;
 };
 
 static const struct argp_option argp_options[] = {
 	{"json", 'j', NULL, 0, "Print JSON", 0},
+	{"last", 'l', NULL, 0, "Explain the program that failed last", 0},
+	{"peer", 'p', "FILE", 0,
+	 "What the other host's rnicctl record save wrote, or the socket of another daemon", 0},
+	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
 	{0},
 };
 
@@ -30,9 +44,20 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
 	case 'j':
 		options->json = true;
 		return 0;
+	case 'l':
+		options->last = true;
+		return 0;
+	case 's':
+		options->socket = argument;
+		return 0;
+	case 'p':
+		if (options->peer_count == EXPLAIN_SOURCES_MAX - 1)
+			argp_error(state, "too many peers");
+		options->peers[options->peer_count++] = argument;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (options->what)
-			argp_error(state, "one code at a time, not also \"%s\"", argument);
+			argp_error(state, "one at a time, not also \"%s\"", argument);
 		options->what = argument;
 		return 0;
 	default:
@@ -132,23 +157,103 @@ static uint32_t print_causes_json(const char *what)
 	return count;
 }
 
+/* --- what failed ----------------------------------------------------------------------------- */
+
+static int collect(const char *socket, struct evidence *evidence)
+{
+	struct admin_link link;
+	int error = daemon_reach(&link, socket);
+
+	if (error < 0)
+		return error;
+	error = evidence_collect(&link, evidence);
+	if (error)
+		fprintf(stderr, "rnicctl: %s\n", link.reason);
+	admin_link_close(&link);
+	return error;
+}
+
+/* A peer is a daemon that can be asked, or a file. */
+static int collect_peer(const char *path, struct evidence *evidence)
+{
+	struct stat status;
+
+	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+		return collect(path, evidence);
+	return evidence_load(evidence, path);
+}
+
+/* The number, when the text is that of a queue pair: in hexadecimal and longer than a cause's. */
+static bool is_qpn(const char *text, uint32_t *qpn)
+{
+	char *end;
+	const unsigned long number = strtoul(text, &end, 16);
+
+	*qpn = (uint32_t)number;
+	return strncasecmp(text, "0x", 2) == 0 && *end == '\0' && number > UINT8_MAX &&
+	       number <= QPN_MAX;
+}
+
+static size_t report(const struct explain_options *options, const struct explain_request *request)
+{
+	uint32_t qpn;
+
+	if (options->last)
+		return explain_report_last(request);
+	if (is_qpn(options->what, &qpn))
+		return explain_report_qp(request, qpn);
+	return explain_report_program(request, options->what);
+}
+
+static int complain_of_nothing(const struct explain_options *options)
+{
+	if (options->last)
+		fprintf(stderr, "rnicctl: nothing failed that you may see\n");
+	else
+		fprintf(stderr,
+			"rnicctl: %s is no cause (rnicctl explain lists all), and no queue pair or "
+			"program of which the daemon recorded anything that you may see\n",
+			options->what);
+	return EXIT_FAILURE;
+}
+
+static int explain_failure(const struct explain_options *options)
+{
+	struct evidence sources[EXPLAIN_SOURCES_MAX] = {0};
+	const struct explain_request request = {
+		.sources = sources,
+		.source_count = options->peer_count + 1,
+		.json = options->json,
+	};
+	int status = EXIT_FAILURE;
+	int error = collect(options->socket, &sources[0]);
+
+	for (size_t i = 0; i < options->peer_count && error == 0; i++)
+		error = collect_peer(options->peers[i], &sources[i + 1]);
+	if (error == 0)
+		status =
+			report(options, &request) > 0 ? EXIT_SUCCESS : complain_of_nothing(options);
+	for (size_t i = 0; i < EXPLAIN_SOURCES_MAX; i++)
+		evidence_free(&sources[i]);
+	return status;
+}
+
 int explain_main(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = explain_parse,
-		.args_doc = "[CODE]",
-		.doc = "Explain a code of a failure: the vendor_err of a completion (0x81), its "
-		       "status (12, IBV_WC_RETRY_EXC_ERR), or the name of a cause "
-		       "(RETRY_EXCEEDED). Without one: all causes.",
+		.args_doc = "[QPN|PROGRAM|CODE]",
+		.doc = "Explain why a queue pair (0x800123) or a program (name or pid) failed or "
+		       "waits, by its first cause; or the code of a failure: the vendor_err of a "
+		       "completion (0x81), its status (12, IBV_WC_RETRY_EXC_ERR), or the name of a "
+		       "cause (RETRY_EXCEEDED). Without an argument: all causes.",
 	};
 	struct explain_options options = {0};
-	uint32_t count;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	count = options.json ? print_causes_json(options.what) : print_causes(options.what);
-	if (count > 0)
+	if (!options.last &&
+	    (options.json ? print_causes_json(options.what) : print_causes(options.what)) > 0)
 		return EXIT_SUCCESS;
-	fprintf(stderr, "rnicctl: there is no cause %s; rnicctl explain lists all\n", options.what);
-	return EXIT_FAILURE;
+	return explain_failure(&options);
 }

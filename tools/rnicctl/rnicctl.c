@@ -16,7 +16,7 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
-	{"explain", explain_main, "say what a code of a failure means"},
+	{"explain", explain_main, "say why something failed, or what a code means"},
 	{"report", report_main, "tell what the device knows of a process"},
 	{"top", top_main, "show the same live, with rates, on the terminal"},
 	{"serve", serve_main, "show it as a page on localhost, with the packets of captures"},
@@ -24,6 +24,7 @@ static const struct subcommand subcommands[] = {
 	{"event", event_main, "raise an asynchronous event"},
 	{"qp", qp_main, "bring a queue pair into error"},
 	{"fault", fault_main, "load and list rules that spoil the network"},
+	{"record", record_main, "save what happened, for explain on the other host"},
 	{"metrics", metrics_main, "print state and counters for Prometheus"},
 	{"cdi", cdi_main, "print what a container needs for the device"},
 };

@@ -22,7 +22,7 @@ static void record_positions(struct qp *qp, uint32_t tick)
 	const struct rnic_record_entry position = {
 		.tick = tick,
 		.event = RNIC_RECORD_POSITION,
-		.psn = requester->psn.value,
+		.psn = requester->highest.value,
 		.value = requester->unacknowledged.value,
 	};
 	const struct rnic_record_entry taken = {
@@ -82,7 +82,8 @@ void qp_record_life(struct qp *qp, enum rnic_record_event event, enum rnic_recor
 		.tick = rnic_record_tick(qp->engine->now_ns),
 		.event = (uint8_t)event,
 		.detail = (uint8_t)end,
-		.extra = qp->state,
+		.extra = event == RNIC_RECORD_CONNECTED ? qp->attributes.path.source_gid_index
+						       : qp->state,
 		.psn = qp->qpn,
 		.value = qp->attributes.dest_qpn,
 	};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/rnicctl/explain_qp.h"
+
+#include "proto/base/bits.h"
+#include "proto/base/verbs_types.h"
+#include "tests/unit/unit_test.h"
+
+#include <string.h>
+
+#define OWN  0x800001
+#define PEER 0x810002
+
+/* The requester: connected 5 s ago, silence from 3 s ago on, and the end of its retries 2 s ago. */
+static struct rnic_show_record own_rows[] = {
+	{.age_us = 5000000, .event = RNIC_RECORD_CONNECTED, .psn = OWN, .value = PEER},
+	{.age_us = 3000000,
+	 .qpn = OWN,
+	 .peer_qpn = PEER,
+	 .event = RNIC_RECORD_POSITION,
+	 .psn = 0x108,
+	 .value = 0x100},
+	{.age_us = 3000000, .qpn = OWN, .event = RNIC_RECORD_TIMED_OUT, .extra = 1, .psn = 0x100},
+	{.age_us = 2500000, .qpn = OWN, .event = RNIC_RECORD_TIMED_OUT, .extra = 2, .psn = 0x100},
+	{.age_us = 2000000,
+	 .qpn = OWN,
+	 .event = RNIC_RECORD_TROUBLE,
+	 .detail = RNIC_CAUSE_RETRY_EXCEEDED,
+	 .extra = RNIC_QP_STATE_ERR},
+};
+
+/* The peer: its clock is ahead by a minute. The second row is the case's. */
+static struct rnic_show_record peer_rows[] = {
+	{.age_us = 65000000, .event = RNIC_RECORD_CONNECTED, .psn = PEER, .value = OWN},
+	{.event = 0},
+};
+
+static struct rnic_show_qp peer_qp = {.qpn = PEER, .peer_qpn = OWN, .state = RNIC_QP_STATE_RTS};
+
+static struct evidence sources[2];
+
+static const struct explanation *explain(size_t source_count, bool peer_lives)
+{
+	static struct explanation explanation;
+
+	sources[0] =
+		(struct evidence){.records = own_rows, .record_count = RNIC_COUNT_OF(own_rows)};
+	sources[1] = (struct evidence){.records = peer_rows,
+				       .record_count = RNIC_COUNT_OF(peer_rows),
+				       .qps = &peer_qp,
+				       .qp_count = peer_lives};
+	assert_true(explain_qp(sources, source_count, OWN, &explanation));
+	assert_int_equal(explanation.peer_qpn, PEER);
+	assert_int_equal(explanation.error->code, RNIC_CAUSE_RETRY_EXCEEDED);
+	return &explanation;
+}
+
+static void test_without_the_peer(void **state)
+{
+	const struct explanation *explanation = explain(1, false);
+
+	(void)state;
+	assert_true(explanation->is_undetermined);
+	assert_int_equal(explanation->cause->code, RNIC_CAUSE_RETRY_EXCEEDED);
+	assert_non_null(strstr(explanation->detail, "--peer FILE"));
+	assert_non_null(strstr(explanation->recovery, "0x000100"));
+	assert_int_equal(explanation->step_count, 5);
+}
+
+static void test_records_do_not_overlap(void **state)
+{
+	const struct explanation *explanation;
+
+	(void)state;
+	peer_rows[0].value = OWN + 1;
+	explanation = explain(2, false);
+	peer_rows[0].value = OWN;
+	assert_true(explanation->is_undetermined);
+	assert_non_null(strstr(explanation->detail, "--peer FILE"));
+}
+
+static void test_peer_without_a_trace(void **state)
+{
+	const struct explanation *explanation;
+
+	(void)state;
+	peer_rows[1] = (struct rnic_show_record){0};
+	explanation = explain(2, false);
+	assert_true(explanation->is_undetermined);
+	assert_non_null(strstr(explanation->detail, "do not overlap"));
+}
+
+/* What the peer had taken says in which direction packets were lost. */
+static void test_loss(void **state)
+{
+	static const struct {
+		uint32_t expected_psn;
+		uint8_t cause;
+	} cases[] = {
+		{0x100, RNIC_CAUSE_REQUESTS_LOST},
+		{0x104, RNIC_CAUSE_ANSWERS_LOST},
+		{0x108, RNIC_CAUSE_ANSWERS_LOST},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct explanation *explanation;
+
+		peer_rows[1] = (struct rnic_show_record){0};
+		peer_qp.expected_psn = cases[i].expected_psn;
+		explanation = explain(2, true);
+		assert_false(explanation->is_undetermined);
+		assert_int_equal(explanation->cause->code, cases[i].cause);
+		assert_non_null(strstr(explanation->recovery, "were executed"));
+	}
+}
+
+/* An event of the peer is the first cause when it comes before the silence, by the peer's clock. */
+static void test_leads_of_the_peer(void **state)
+{
+	static const struct {
+		struct rnic_show_record row;
+		uint8_t cause; /* PASS: none is named */
+	} cases[] = {
+		{{.age_us = 64000000,
+		  .event = RNIC_RECORD_QP_ENDED,
+		  .detail = RNIC_RECORD_BY_PROGRAM_END,
+		  .psn = PEER,
+		  .value = OWN},
+		 RNIC_CAUSE_PEER_ENDED},
+		{{.age_us = 64000000, .event = RNIC_RECORD_QP_ENDED, .psn = PEER, .value = OWN},
+		 RNIC_CAUSE_PEER_DESTROYED},
+		{{.age_us = 62500000, .event = RNIC_RECORD_QP_ENDED, .psn = PEER, .value = OWN},
+		 RNIC_CAUSE_PASS},
+		{{.age_us = 64000000, .event = RNIC_RECORD_LINK}, RNIC_CAUSE_LINK_DOWN},
+		{{.age_us = 64000000, .event = RNIC_RECORD_LINK, .detail = 1}, RNIC_CAUSE_PASS},
+		{{.age_us = 64000000, .event = RNIC_RECORD_ADDRESS}, RNIC_CAUSE_ADDRESS_GONE},
+		{{.age_us = 64000000, .event = RNIC_RECORD_ADDRESS, .extra = 1}, RNIC_CAUSE_PASS},
+		{{.age_us = 64000000,
+		  .qpn = PEER,
+		  .event = RNIC_RECORD_TROUBLE,
+		  .detail = RNIC_CAUSE_FLUSHED,
+		  .extra = RNIC_QP_STATE_ERR},
+		 RNIC_CAUSE_PEER_FLUSHED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct explanation *explanation;
+
+		peer_rows[1] = cases[i].row;
+		explanation = explain(2, false);
+		assert_int_equal(explanation->is_undetermined, cases[i].cause == RNIC_CAUSE_PASS);
+		if (cases[i].cause == RNIC_CAUSE_PASS)
+			continue;
+		assert_int_equal(explanation->cause->code, cases[i].cause);
+		assert_true(explanation->at_peer);
+		assert_non_null(strstr(explanation->detail, "before the error"));
+	}
+}
+
+static void test_unknown_queue_pair(void **state)
+{
+	static struct explanation explanation;
+
+	(void)state;
+	assert_false(explain_qp(sources, 2, OWN + 7, &explanation));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_the_peer),
+		cmocka_unit_test(test_records_do_not_overlap),
+		cmocka_unit_test(test_peer_without_a_trace),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_leads_of_the_peer),
+		cmocka_unit_test(test_unknown_queue_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/rnicctl/explain_report.h"
+
+#include "tools/rnicctl/explain_qp.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_PROGRAM "rnicd" /* of troubles that are no client's */
+#define US_PER_MS      UINT64_C(1000)
+#define QPS_MAX	       64 /* of one program that are explained */
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+static void print_steps(const struct explanation *explanation)
+{
+	const size_t last = explanation->left_out > 0 ? EXPLAIN_KEPT_FIRST : SIZE_MAX;
+	char text[EXPLAIN_TEXT_BYTES];
+
+	for (size_t i = 0; i < explanation->step_count; i++) {
+		const struct explanation_step *step = &explanation->steps[i];
+
+		if (i == last)
+			printf("     ... %zu more\n", explanation->left_out);
+		explain_step_text(step->row, text, sizeof(text));
+		printf("  %+12.3f ms  %s  %s%s\n", -step->ms, step->at_peer ? "peer" : "here", text,
+		       step->is_cause ? "  <== first cause" : "");
+	}
+}
+
+static void print_explanation_text(const struct explanation *explanation)
+{
+	const struct rnic_cause_row *cause = explanation->cause;
+
+	printf("queue pair 0x%06" PRIx32 " to 0x%06" PRIx32, explanation->qpn,
+	       explanation->peer_qpn);
+	if (explanation->pid != 0)
+		printf(" of %s (pid %" PRIu32 ")", explanation->program, explanation->pid);
+	printf("\n");
+	if (cause != NULL)
+		printf("  0x%02x %s%s%s: %s\n", cause->code, cause->name,
+		       explanation->at_peer ? ", at the peer" : "",
+		       explanation->is_undetermined ? ", first cause undetermined" : "",
+		       cause->sentence);
+	else
+		printf("  Nothing went wrong that was recorded.\n");
+	if (explanation->detail[0] != '\0' &&
+	    (cause == NULL || strcmp(explanation->detail, cause->sentence) != 0))
+		printf("  DETAIL: %s\n", explanation->detail);
+	if (cause != NULL)
+		printf("  HINT: %s\n", cause->hint);
+	if (explanation->error != NULL && explanation->error != cause)
+		printf("  SEEN AS: 0x%02x %s\n", explanation->error->code,
+		       explanation->error->name);
+	if (explanation->recovery[0] != '\0')
+		printf("  RECOVERY: %s\n", explanation->recovery);
+	print_steps(explanation);
+}
+
+static json_t *steps_json(const struct explanation *explanation)
+{
+	json_t *steps = json_array();
+	char text[EXPLAIN_TEXT_BYTES];
+
+	for (size_t i = 0; i < explanation->step_count; i++) {
+		const struct explanation_step *step = &explanation->steps[i];
+
+		explain_step_text(step->row, text, sizeof(text));
+		json_array_append_new(steps,
+				      json_pack("{sf ss sb ss}", "ms_before", step->ms, "end",
+						step->at_peer ? "peer" : "here", "first_cause",
+						step->is_cause, "text", text));
+	}
+	return steps;
+}
+
+static void print_explanation_json(const struct explanation *explanation)
+{
+	const struct rnic_cause_row *cause = explanation->cause;
+	json_t *document =
+		json_pack("{si si si ss ss* ss* sb sb ss ss ss* so}", "qpn", explanation->qpn,
+			  "peer_qpn", explanation->peer_qpn, "pid", explanation->pid, "program",
+			  explanation->program, "cause", cause != NULL ? cause->name : NULL, "hint",
+			  cause != NULL ? cause->hint : NULL, "at_peer", explanation->at_peer,
+			  "undetermined", explanation->is_undetermined, "detail",
+			  explanation->detail, "recovery", explanation->recovery, "seen_as",
+			  explanation->error != NULL ? explanation->error->name : NULL, "chain",
+			  steps_json(explanation));
+
+	json_dumpf(document, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(document);
+}
+
+/* Troubles of the device itself are about packets; all others are refused calls. */
+static const struct rnic_cause_row *refusal_cause(const struct rnic_show_trouble *trouble)
+{
+	if (strncmp(trouble->subject, "packets to ", strlen("packets to ")) == 0)
+		return rnic_cause_of(RNIC_CAUSE_UNREACHABLE);
+	if (strstr(trouble->reason, "they go to queue pair") != NULL)
+		return rnic_cause_of(RNIC_CAUSE_UNKNOWN_QPN);
+	return rnic_cause_of(RNIC_CAUSE_REFUSED);
+}
+
+static void print_refusal(const struct explain_request *request,
+			  const struct rnic_show_trouble *trouble)
+{
+	const struct rnic_cause_row *cause = refusal_cause(trouble);
+	json_t *document;
+
+	if (!request->json) {
+		printf("%s of %s (pid %" PRIu32 "), %" PRIu64 " ms ago\n", trouble->subject,
+		       trouble->program, trouble->pid, trouble->age_ms);
+		printf("  0x%02x %s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
+		       cause->sentence, trouble->reason, cause->hint);
+		return;
+	}
+	document = json_pack("{ss si ss ss sb ss}", "subject", trouble->subject, "pid",
+			     trouble->pid, "program", trouble->program, "cause", cause->name,
+			     "undetermined", 0, "detail", trouble->reason);
+	json_dumpf(document, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(document);
+}
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+static size_t print_qp(const struct explain_request *request, uint32_t qpn, bool only_failed)
+{
+	static struct explanation explanation;
+
+	if (!explain_qp(request->sources, request->source_count, qpn, &explanation))
+		return 0;
+	if (only_failed && explanation.cause == NULL && explanation.detail[0] == '\0')
+		return 0;
+	if (request->json)
+		print_explanation_json(&explanation);
+	else
+		print_explanation_text(&explanation);
+	return 1;
+}
+
+size_t explain_report_qp(const struct explain_request *request, uint32_t qpn)
+{
+	return print_qp(request, qpn, false);
+}
+
+/* A program by its name, or by its pid. */
+struct wanted {
+	const char *name;
+	uint32_t pid; /* 0: by name */
+};
+
+static bool is_wanted(const struct wanted *wanted, const char *program, uint32_t pid)
+{
+	if (strcmp(program, DEVICE_PROGRAM) == 0)
+		return false;
+	if (wanted->pid != 0)
+		return pid == wanted->pid;
+	/* Names are cut to what a row has. */
+	return program[0] != '\0' && strncmp(program, wanted->name, RNIC_CTL_NAME_BYTES - 1) == 0;
+}
+
+static void add_number(uint32_t numbers[QPS_MAX], size_t *count, uint32_t qpn)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (numbers[i] == qpn)
+			return;
+	if (*count < QPS_MAX)
+		numbers[(*count)++] = qpn;
+}
+
+/* The queue pairs of the program, those that had trouble first, and living ones that wait. */
+static size_t find_qps(const struct evidence *own, const struct wanted *wanted,
+		       uint32_t numbers[QPS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < own->record_count; i++)
+		if (own->records[i].qpn != 0 &&
+		    is_wanted(wanted, own->records[i].program, own->records[i].pid))
+			add_number(numbers, &count, own->records[i].qpn);
+	for (size_t i = 0; i < own->client_count; i++) {
+		const struct rnic_show_client *client = &own->clients[i];
+
+		for (size_t q = 0; q < own->qp_count; q++)
+			if (own->qps[q].client_id == client->client_id &&
+			    is_wanted(wanted, client->program, client->pid))
+				add_number(numbers, &count, own->qps[q].qpn);
+	}
+	return count;
+}
+
+/* Whether the trouble is one that the flight recorder has, with more facts. */
+static bool is_recorded(const struct evidence *own, const struct rnic_show_trouble *trouble)
+{
+	unsigned qpn;
+
+	if (evidence_is_refusal(trouble))
+		return false;
+	if (sscanf(trouble->subject, "queue pair 0x%x", &qpn) != 1)
+		return false;
+	for (size_t i = 0; i < own->record_count; i++)
+		if (own->records[i].event == RNIC_RECORD_TROUBLE && own->records[i].qpn == qpn)
+			return true;
+	return false;
+}
+
+static size_t report_wanted(const struct explain_request *request, const struct wanted *wanted)
+{
+	const struct evidence *own = &request->sources[0];
+	uint32_t numbers[QPS_MAX];
+	size_t printed = 0;
+	const size_t count = find_qps(own, wanted, numbers);
+
+	/* The oldest refusal is the last row. What it led to comes behind. */
+	for (size_t i = own->trouble_count; i-- > 0;) {
+		const struct rnic_show_trouble *trouble = &own->troubles[i];
+
+		if (is_recorded(own, trouble) || !is_wanted(wanted, trouble->program, trouble->pid))
+			continue;
+		print_refusal(request, trouble);
+		printed++;
+	}
+	for (size_t i = 0; i < count; i++)
+		printed += print_qp(request, numbers[i], true);
+	return printed;
+}
+
+size_t explain_report_program(const struct explain_request *request, const char *name_or_pid)
+{
+	char *end;
+	const unsigned long pid = strtoul(name_or_pid, &end, 10);
+	const struct wanted wanted = {
+		.name = name_or_pid,
+		.pid = *end == '\0' ? (uint32_t)pid : 0,
+	};
+
+	return report_wanted(request, &wanted);
+}
+
+/* Queue pairs that wait, and what the device met that is no program's. */
+static size_t report_rest(const struct explain_request *request)
+{
+	const struct evidence *own = &request->sources[0];
+	size_t printed = 0;
+
+	for (size_t i = 0; i < own->trouble_count; i++) {
+		if (strcmp(own->troubles[i].program, DEVICE_PROGRAM) != 0)
+			continue;
+		print_refusal(request, &own->troubles[i]);
+		printed++;
+	}
+	for (size_t i = 0; i < own->qp_count; i++)
+		printed += print_qp(request, own->qps[i].qpn, true);
+	return printed;
+}
+
+/* The latest failure that is not only a flush; NULL: none. */
+static const struct rnic_show_record *last_trouble(const struct evidence *own)
+{
+	const struct rnic_show_record *last = NULL;
+
+	for (size_t i = 0; i < own->record_count; i++) {
+		const struct rnic_show_record *row = &own->records[i];
+
+		if (row->event == RNIC_RECORD_TROUBLE && row->detail != RNIC_CAUSE_FLUSHED &&
+		    (last == NULL || row->age_us < last->age_us))
+			last = row;
+	}
+	return last;
+}
+
+size_t explain_report_last(const struct explain_request *request)
+{
+	const struct evidence *own = &request->sources[0];
+	const struct rnic_show_record *last = last_trouble(own);
+	struct wanted wanted = {.pid = last != NULL ? last->pid : 0};
+	const uint64_t age_us = last != NULL ? last->age_us : UINT64_MAX;
+
+	/* The latest trouble is the first row. */
+	for (size_t i = 0; i < own->trouble_count; i++) {
+		const struct rnic_show_trouble *trouble = &own->troubles[i];
+
+		if (trouble->age_ms * US_PER_MS >= age_us)
+			break;
+		/* A peer's packets for nobody are the last failure, and no program's. */
+		if (strncmp(trouble->subject, "packets from ", strlen("packets from ")) == 0) {
+			print_refusal(request, trouble);
+			return 1;
+		}
+		if (strcmp(trouble->program, DEVICE_PROGRAM) == 0)
+			continue;
+		wanted.pid = trouble->pid;
+		break;
+	}
+	if (wanted.pid != 0)
+		return report_wanted(request, &wanted);
+	return report_rest(request);
+}
