@@ -38,6 +38,7 @@ static struct plan {
 	int64_t rnr_retry, max_rd_atomic, max_dest_rd_atomic, port, mtu, forgotten_mask;
 	int64_t is_global, gid_index_step, takes_own_gid, takes_nobodys_gid;
 	int64_t last_state;
+	int64_t act, pause_ms; /* of one end, between the connection and the work */
 } plan = {
 	.opcode = IBV_WR_SEND,
 	.requests = 1,
@@ -77,6 +78,9 @@ static struct program {
 } program;
 
 /* ---- the mistakes ---- */
+
+/* What an end does to the other. */
+enum act { ACT_NONE, ACT_DEREGISTER, ACT_DESTROY, ACT_TO_ERROR, ACT_EXIT };
 
 enum who { CLIENT = 1, SERVER = 2, BOTH = CLIENT | SERVER };
 
@@ -130,6 +134,14 @@ static const struct {
 	{"unsignaled", {SET(CLIENT, send_flags, 0)}},
 	{"overfull_unpolled", {SET(CLIENT, requests, 20)}},
 	{"overfull_unsignaled", {SET(CLIENT, requests, 20), SET(CLIENT, send_flags, 0)}},
+	{"region_deregistered",
+	 {SET(BOTH, opcode, IBV_WR_RDMA_WRITE), SET(SERVER, act, ACT_DEREGISTER)}},
+	{"peer_destroyed", {SET(SERVER, act, ACT_DESTROY)}},
+	{"peer_to_error", {SET(SERVER, act, ACT_TO_ERROR)}},
+	{"peer_exited", {SET(SERVER, act, ACT_EXIT), SET(CLIENT, pause_ms, 300)}},
+	{"link_down", {SET(CLIENT, pause_ms, 700)}},
+	{"requests_lost", {SET(CLIENT, pause_ms, 700)}},
+	{"answers_lost", {SET(CLIENT, pause_ms, 700)}},
 };
 
 static bool make_mistake(const char *name, enum who who)
@@ -319,10 +331,33 @@ static void take_completion(void)
 	puts("no completion");
 }
 
+static void act(void)
+{
+	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+
+	switch ((enum act)plan.act) {
+	case ACT_DEREGISTER:
+		if (ibv_dereg_mr(program.mr) != 0)
+			give_up("ibv_dereg_mr");
+		break;
+	case ACT_DESTROY:
+		if (ibv_destroy_qp(program.qp) != 0)
+			give_up("ibv_destroy_qp");
+		break;
+	case ACT_TO_ERROR:
+		if (ibv_modify_qp(program.qp, &error, IBV_QP_STATE) != 0)
+			give_up("ibv_modify_qp");
+		break;
+	default:
+		break;
+	}
+}
+
 static void work(void)
 {
 	struct pollfd event = {.events = POLLIN};
 
+	poll(NULL, 0, (int)plan.pause_ms);
 	post_requests();
 	if (plan.has_channel) {
 		event.fd = program.channel->fd;
@@ -355,9 +390,14 @@ int main(int argc, char **argv)
 	connect_qp();
 	if (is_server)
 		post_all_receives();
+	if (plan.act != ACT_EXIT)
+		act();
 	exchange(peer);
+	printf("both are connected\n");
 	if (!is_server)
 		work();
 	printf("done\n");
+	if (plan.act == ACT_EXIT)
+		return 0;
 	return read(STDIN_FILENO, &end_of_input, 1) != 0;
 }
