@@ -17,7 +17,7 @@ import tempfile
 PARTS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 ARGP = {"help", "usage", "version"} # of every program
 SUBCOMMANDS = {"rnicctl": ["show", "explain", "report", "top", "serve", "link", "event", "qp",
-                           "fault", "metrics", "cdi"]}
+                           "fault", "record", "metrics", "cdi"]}
 
 problems = []
 
