@@ -83,7 +83,7 @@ void qp_record_life(struct qp *qp, enum rnic_record_event event, enum rnic_recor
 		.event = (uint8_t)event,
 		.detail = (uint8_t)end,
 		.extra = event == RNIC_RECORD_CONNECTED ? qp->attributes.path.source_gid_index
-						       : qp->state,
+							: qp->state,
 		.psn = qp->qpn,
 		.value = qp->attributes.dest_qpn,
 	};
