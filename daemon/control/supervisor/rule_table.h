@@ -18,9 +18,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define RULE_TABLE_USER_MAX  8	/* of a user who is neither root nor the daemon's */
-#define RULE_TABLE_USERS_MAX 48 /* of all such users: root and the daemon's user have the others   \
-				 */
+/* Of a user who is neither root nor the daemon's, and of all such users: these leave room. */
+#define RULE_TABLE_USER_MAX  8
+#define RULE_TABLE_USERS_MAX 48
 
 /* Who loads a rule, and whom it concerns. */
 struct rule_owner {
