@@ -24,9 +24,9 @@ struct device_set;
 
 #define DEVICE_ROWS_WAIT_NS UINT64_C(1000000000)
 #define DEVICE_ROWS_ALL_NS  UINT64_C(5000000000)
-#define DEVICE_ROWS_AHEAD                                                                          \
-	32 /* answers that wait for their turn: RNIC_PROCESS_MESSAGE_BYTES each                    \
-	    */
+
+/* So many answers may wait for their turn, each of RNIC_PROCESS_MESSAGE_BYTES at most. */
+#define DEVICE_ROWS_AHEAD 32
 
 /* One reply to SHOW under way. */
 struct device_listing {
