@@ -731,7 +731,7 @@ struct rnic_show_fault {
 	uint32_t uid;	    /* of the user who loaded the rule */
 	uint32_t is_of_all; /* 1: packets of all users; 0: of this user's device process */
 	uint32_t actor;	    /* 1 + the lane that has acted; 0: none; RNIC_FAULT_ACTORS: several */
-	uint64_t hits; /* packets on which the rule acted */
+	uint64_t hits;	    /* packets on which the rule acted */
 	uint64_t seed;
 	char text[RNIC_RULE_TEXT_BYTES];
 };

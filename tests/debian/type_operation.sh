@@ -10,6 +10,9 @@ runs 'cmake -S . -B build -G Ninja -DRNIC_TESTS=ON && cmake --build build'
 starts 'rnic-run ib_write_bw' tcp 18515
 types 'rnicctl show'
 says 'ib_write_bw'
+leaves 'tshark -r FILE -Y frame.comment -T fields -e frame.number -e frame.comment' \
+'it needs a capture of the reader; interop_capture_comments_* reads one'
+leaves 'rnic-run --explain PROGRAM' 'it needs a program that fails; interop_explained has some'
 types 'rnic-run gdb -q -batch -ex run --args ibv_devinfo'
 says 'hca_id:'
 types "gdb -q -batch -p \"\$(pgrep -n -x rnicd-device)\" -ex 'thread apply all backtrace'"
@@ -96,3 +99,4 @@ leaves 'PATH=/usr/bin:/bin:/usr/sbin:/sbin dpkg-buildpackage -us -uc -b' \
 
 typed_elsewhere doc/tutorial.md tests/interop/newcomer/tutorial.sh
 typed_elsewhere doc/mistakes.md tests/interop/newcomer/mistakes.sh
+typed_elsewhere doc/guide/conditions.md tests/interop/newcomer/conditions_page.sh

@@ -109,6 +109,8 @@ says 'ib_write_bw'
 types 'rnicctl show paths'
 says 'paths'
 end_background
+leaves 'rnicctl explain --last --peer a.sock' \
+'it needs a failure; interop_mistaken_programs_* has some'
 
 page doc/guide/programming.md
 writes_fragment 1 rnic/rdma.h
@@ -171,6 +173,8 @@ installs python3-wheel
 types 'python3 -m venv --system-site-packages build/venv'
 types 'build/venv/bin/pip install --no-build-isolation tools/python'
 says 'Successfully installed rnic'
+leaves 'rnic-run --scenario outage.scenario -- ./test' \
+'it needs a program of the reader; interop_scenario_* plays some'
 
 . "$here/type_operation.sh"
 ends

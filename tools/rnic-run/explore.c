@@ -173,7 +173,7 @@ static int run_probes(struct explorer *explorer, uint32_t first, struct end *end
 }
 
 /* Learns what a run has, and how long it takes. */
-static int measure(struct explorer *explorer)
+static int measure_clean_runs(struct explorer *explorer)
 {
 	const struct explore_options *options = explorer->options;
 	uint64_t clean_ns;
@@ -462,7 +462,7 @@ int explore(const struct explore_options *options)
 		return EXIT_FAILURE;
 	}
 	supervised_prepare();
-	if (measure(&explorer) == 0)
+	if (measure_clean_runs(&explorer) == 0)
 		status = search(&explorer);
 	close(explorer.output_fd);
 	if (explorer.signal != 0)

@@ -194,7 +194,8 @@ static bool is_qpn(const char *text, uint32_t *qpn)
 	       number <= QPN_MAX;
 }
 
-static size_t report(const struct explain_options *options, const struct explain_request *request)
+static size_t explain_all(const struct explain_options *options,
+			  const struct explain_request *request)
 {
 	uint32_t qpn;
 
@@ -231,8 +232,8 @@ static int explain_failure(const struct explain_options *options)
 	for (size_t i = 0; i < options->peer_count && error == 0; i++)
 		error = collect_peer(options->peers[i], &sources[i + 1]);
 	if (error == 0)
-		status =
-			report(options, &request) > 0 ? EXIT_SUCCESS : complain_of_nothing(options);
+		status = explain_all(options, &request) > 0 ? EXIT_SUCCESS
+							    : complain_of_nothing(options);
 	for (size_t i = 0; i < EXPLAIN_SOURCES_MAX; i++)
 		evidence_free(&sources[i]);
 	return status;

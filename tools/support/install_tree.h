@@ -13,7 +13,7 @@
  * missing.
  */
 int install_tree_daemon(char path[PATH_MAX]);
-int install_tree_control(char path[PATH_MAX]); /* rnicctl */
+int install_tree_control(char path[PATH_MAX]);			/* rnicctl */
 int install_tree_helper(const char *name, char path[PATH_MAX]); /* of libexec/rnic */
 int install_tree_verbs_directory(char path[PATH_MAX]);
 int install_tree_view_directory(char path[PATH_MAX]); /* the directory of librnic-view.so */

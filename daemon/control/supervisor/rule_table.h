@@ -34,7 +34,7 @@ struct rule_entry {
 	struct rule_owner owner;
 	uint64_t seed;
 	uint64_t hits;
-	uint32_t actor; /* as in rnic_show_fault */
+	uint32_t actor;		    /* as in rnic_show_fault */
 	struct rnic_verb_rule verb; /* for calls or completions; its action is NONE for packets */
 	char text[RNIC_RULE_TEXT_BYTES];
 };

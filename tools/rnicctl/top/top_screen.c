@@ -34,8 +34,8 @@ static void line_add(struct line *line, const char *text, size_t width, bool is_
 	line->length += written > 0 && (size_t)written < left ? (size_t)written : left - 1;
 }
 
-static void measure(struct top_screen *screen, const struct top_state *state, size_t from,
-		    size_t to)
+static void top_screen_measure(struct top_screen *screen, const struct top_state *state,
+			       size_t from, size_t to)
 {
 	char text[ROW_CELL_BYTES];
 
@@ -196,7 +196,7 @@ static void put_lines(struct canvas *canvas, struct top_screen *screen,
 		screen->first + rows < state->line_count ? screen->first + rows : state->line_count;
 	struct line line;
 
-	measure(screen, state, screen->first, end);
+	top_screen_measure(screen, state, screen->first, end);
 	compose_heading(screen, &line);
 	put_row(canvas, LOOK_BOLD, line.text);
 	for (size_t i = screen->first; i < screen->first + rows; i++) {
@@ -271,7 +271,7 @@ void top_screen_print(FILE *to, struct top_screen *screen, const struct top_stat
 	fprintf(to, "%s\n", text);
 	compose_rates(state, text);
 	fprintf(to, "%s\n", text);
-	measure(screen, state, 0, state->line_count);
+	top_screen_measure(screen, state, 0, state->line_count);
 	compose_heading(screen, &line);
 	print_line(to, &line);
 	for (size_t i = 0; i < state->line_count; i++) {
