@@ -62,6 +62,14 @@ static int rows_ask(struct device_child *process, const struct device_listing *l
 	return -EINPROGRESS;
 }
 
+/* Sends a request whose turn has not come. */
+static void rows_ask_early(struct device_child *process, const struct device_listing *listing,
+			   uint32_t cursor, uint64_t until_ns)
+{
+	if (rows_ask(process, listing, cursor, until_ns) == -EINPROGRESS)
+		process->rows.is_early = true;
+}
+
 /* Returns the first process, from `lane` on, that may have rows for the viewer. */
 static struct device_child *rows_process(const struct device_set *set,
 					 const struct device_listing *listing, uint32_t lane)
@@ -88,8 +96,8 @@ static void rows_ask_ahead(const struct device_set *set, const struct device_lis
 		if (process == NULL)
 			return;
 		if (process->rows.state == PENDING_QUERY_FREE)
-			rows_ask(process, listing, 0,
-				 process->common->now_ns + DEVICE_ROWS_WAIT_NS);
+			rows_ask_early(process, listing, 0,
+				       process->common->now_ns + DEVICE_ROWS_WAIT_NS);
 		lane = process->lane + 1u;
 	}
 }
@@ -128,12 +136,13 @@ static void rows_go_on(struct device_child *process, const struct device_listing
 
 	if (listing->ahead != 0 && next != 0 && next != slot->head.next) {
 		pending_query_keep(slot, next);
+		slot->is_early = true;
 		return;
 	}
 	pending_query_clear(slot);
 	process->common->has_news = true;
 	if (listing->ahead != 0 && next != 0)
-		rows_ask(process, listing, next, rows_deadline_ns(process, listing, next));
+		rows_ask_early(process, listing, next, rows_deadline_ns(process, listing, next));
 }
 
 /*
@@ -147,10 +156,11 @@ static int rows_get(struct device_child *process, struct device_listing *listing
 
 	if (!pending_query_is_of(slot, listing->asker, listing->kind, row)) {
 		/* Another listing uses the slot, until its deadline at most. */
-		if (slot->state != PENDING_QUERY_FREE)
+		if (!pending_query_yield(slot, listing->asker))
 			return -EINPROGRESS;
 		return rows_ask(process, listing, row, rows_deadline_ns(process, listing, row));
 	}
+	slot->is_early = false;
 	if (slot->state == PENDING_QUERY_ASKED)
 		return -EINPROGRESS;
 	if (rows_copy(process, listing, next)) {

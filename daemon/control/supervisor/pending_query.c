@@ -11,6 +11,7 @@ void pending_query_ask(struct pending_query *slot, uint32_t asker, uint32_t requ
 		       uint32_t kind, uint32_t cursor, uint64_t until_ns)
 {
 	slot->state = PENDING_QUERY_ASKED;
+	slot->is_early = false;
 	slot->asker = asker;
 	slot->request_id = request_id;
 	slot->kind = kind;
@@ -90,6 +91,13 @@ void pending_query_forget(struct pending_query *slot)
 	slot->asker = PENDING_QUERY_NOBODY;
 	if (slot->state == PENDING_QUERY_ANSWERED)
 		pending_query_clear(slot);
+}
+
+bool pending_query_yield(struct pending_query *slot, uint32_t asker)
+{
+	if (slot->state != PENDING_QUERY_FREE && (slot->asker == asker || slot->is_early))
+		pending_query_forget(slot);
+	return slot->state == PENDING_QUERY_FREE;
 }
 
 void pending_query_clear(struct pending_query *slot)

@@ -25,6 +25,7 @@ enum pending_query_state {
 struct pending_query {
 	enum pending_query_state state;
 	bool is_silent;
+	bool is_early;	     /* the asker may never come for the answer */
 	uint32_t request_id; /* of the latest request */
 	uint32_t asker;	     /* a client_id; PENDING_QUERY_NOBODY: who asked has gone */
 	uint32_t kind;
@@ -48,6 +49,13 @@ bool pending_query_is_of(const struct pending_query *slot, uint32_t asker, uint3
  */
 bool pending_query_take(struct pending_query *slot, const struct rnic_process_rows_reply *head,
 			const uint8_t *rows);
+
+/*
+ * Another request needs the slot, for its turn has come. An earlier request of the same asker gives
+ * way, and so does one that was early: at once, or when its answer comes. Returns whether the slot
+ * is free.
+ */
+bool pending_query_yield(struct pending_query *slot, uint32_t asker);
 
 /* Keeps the rows of an answer from row number `next` on, which the answer has. */
 void pending_query_keep(struct pending_query *slot, uint32_t next);

@@ -293,6 +293,40 @@ static void test_next_rows_are_asked_early(void **state)
 	assert_int_equal(test.listing.cursor, 0);
 }
 
+/* A viewer who goes on elsewhere, and another one, wait for no answer that was only asked early. */
+static void test_what_was_early_gives_way(void **state)
+{
+	uint32_t cursor;
+
+	(void)state;
+	fixture_serve(1001);
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[0], 2, false);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	cursor = test.listing.cursor - 1;
+	begin_ahead(1, DEVICE_ROWS_AHEAD);
+	test.listing.cursor = cursor;
+	assert_int_equal(list(), -EINPROGRESS); /* the early question is under way */
+	answer(fixture->link_fds[0], 3, true);
+	fixture_turn(0);
+	assert_int_equal(list(), -EINPROGRESS);
+	answer(fixture->link_fds[0], 3, false);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.rows[0].slot, 1);
+
+	answer(fixture->link_fds[0], 3, false);
+	fixture_turn(0);
+	begin_ahead(2, DEVICE_ROWS_AHEAD);
+	assert_int_equal(list(), -EINPROGRESS); /* the answer to the first viewer is dropped */
+	answer(fixture->link_fds[0], 1, true);
+	fixture_turn(0);
+	assert_int_equal(list(), 0);
+	assert_int_equal(test.listing.count, 1);
+}
+
 /* Stopped processes share one deadline, however many there are; `ahead` bounds who is asked. */
 static void test_silent_processes_share_a_deadline(void **state)
 {
@@ -482,6 +516,7 @@ int main(void)
 		TEST(test_asked_at_once),
 		TEST(test_asked_at_once_with_little_room),
 		TEST(test_next_rows_are_asked_early),
+		TEST(test_what_was_early_gives_way),
 		TEST(test_silent_processes_share_a_deadline),
 	};
 
