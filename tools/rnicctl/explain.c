@@ -3,9 +3,11 @@
 #include "tools/rnicctl/rnicctl.h"
 
 #include "proto/base/causes.h"
+#include "proto/base/wc_status.h"
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/explain_qp.h"
 #include "tools/rnicctl/explain_report.h"
+#include "tools/support/number_text.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -15,7 +17,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#define QPN_MAX 0xffffff
+#define QPN_MAX	      0xffffff
+#define STATUS_PREFIX "IBV_WC_"
 
 /* What a person types: the vendor_err, the status by number or name, or the name of the cause. */
 struct explain_options {
@@ -65,42 +68,25 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* The names of completion statuses, as programs and <infiniband/verbs.h> write them. */
-static const char *const status_names[RNIC_WC_STATUS_COUNT] = {
-	[RNIC_WC_SUCCESS] = "IBV_WC_SUCCESS",
-	[RNIC_WC_LOC_LEN_ERR] = "IBV_WC_LOC_LEN_ERR",
-	[RNIC_WC_LOC_QP_OP_ERR] = "IBV_WC_LOC_QP_OP_ERR",
-	[RNIC_WC_LOC_PROT_ERR] = "IBV_WC_LOC_PROT_ERR",
-	[RNIC_WC_WR_FLUSH_ERR] = "IBV_WC_WR_FLUSH_ERR",
-	[RNIC_WC_MW_BIND_ERR] = "IBV_WC_MW_BIND_ERR",
-	[RNIC_WC_BAD_RESP_ERR] = "IBV_WC_BAD_RESP_ERR",
-	[RNIC_WC_LOC_ACCESS_ERR] = "IBV_WC_LOC_ACCESS_ERR",
-	[RNIC_WC_REM_INV_REQ_ERR] = "IBV_WC_REM_INV_REQ_ERR",
-	[RNIC_WC_REM_ACCESS_ERR] = "IBV_WC_REM_ACCESS_ERR",
-	[RNIC_WC_REM_OP_ERR] = "IBV_WC_REM_OP_ERR",
-	[RNIC_WC_RETRY_EXC_ERR] = "IBV_WC_RETRY_EXC_ERR",
-	[RNIC_WC_RNR_RETRY_EXC_ERR] = "IBV_WC_RNR_RETRY_EXC_ERR",
-};
-
 /*
  * A number in hexadecimal is a vendor_err; one in decimal a status, which programs print so. A name
  * is that of a cause or, with or without IBV_WC_, of a status.
  */
 static bool explain_is_asked(const char *what, const struct rnic_cause_row *row)
 {
-	const char *status = status_names[row->status];
-	char *end;
-	unsigned long number;
+	const char *status = rnic_wc_status_name(row->status);
+	uint32_t number;
+	bool has_prefix;
 
 	if (what == NULL || strcasecmp(what, row->name) == 0)
 		return true;
-	number = strtoul(what, &end, 0);
-	if (end != what && *end == '\0')
+	if (number_text_is(what, 0, &number))
 		return strncasecmp(what, "0x", 2) == 0
 			       ? number == row->code
 			       : row->status != RNIC_WC_SUCCESS && number == row->status;
+	has_prefix = strncasecmp(what, STATUS_PREFIX, strlen(STATUS_PREFIX)) == 0;
 	return row->status != RNIC_WC_SUCCESS &&
-	       (strcasecmp(what, status) == 0 || strcasecmp(what, status + strlen("IBV_WC_")) == 0);
+	       strcasecmp(has_prefix ? what + strlen(STATUS_PREFIX) : what, status) == 0;
 }
 
 static void print_cause(const struct rnic_cause_row *row)
@@ -109,7 +95,8 @@ static void print_cause(const struct rnic_cause_row *row)
 	printf("  %s\n", row->sentence);
 	printf("  HINT: %s\n", row->hint);
 	if (row->status != RNIC_WC_SUCCESS)
-		printf("  STATUS: %s (%u)\n", status_names[row->status], row->status);
+		printf("  STATUS: " STATUS_PREFIX "%s (%u)\n", rnic_wc_status_name(row->status),
+		       row->status);
 	else
 		printf("  STATUS: none, the connection goes on\n");
 	printf("  SOURCE: InfiniBand Architecture Specification 1.4, %s\n", row->clause);
@@ -186,12 +173,8 @@ static int collect_peer(const char *path, struct evidence *evidence)
 /* The number, when the text is that of a queue pair: in hexadecimal and longer than a cause's. */
 static bool is_qpn(const char *text, uint32_t *qpn)
 {
-	char *end;
-	const unsigned long number = strtoul(text, &end, 16);
-
-	*qpn = (uint32_t)number;
-	return strncasecmp(text, "0x", 2) == 0 && *end == '\0' && number > UINT8_MAX &&
-	       number <= QPN_MAX;
+	return strncasecmp(text, "0x", 2) == 0 && number_text_is(text, 16, qpn) &&
+	       *qpn > UINT8_MAX && *qpn <= QPN_MAX;
 }
 
 static size_t explain_all(const struct explain_options *options,

@@ -2,6 +2,7 @@
 #include "tools/rnicctl/explain_report.h"
 
 #include "tools/rnicctl/explain_qp.h"
+#include "tools/support/number_text.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -232,13 +233,9 @@ static size_t report_wanted(const struct explain_request *request, const struct 
 
 size_t explain_report_program(const struct explain_request *request, const char *name_or_pid)
 {
-	char *end;
-	const unsigned long pid = strtoul(name_or_pid, &end, 10);
-	const struct wanted wanted = {
-		.name = name_or_pid,
-		.pid = *end == '\0' ? (uint32_t)pid : 0,
-	};
+	struct wanted wanted = {.name = name_or_pid};
 
+	number_text_is(name_or_pid, 10, &wanted.pid);
 	return report_wanted(request, &wanted);
 }
 

@@ -5,6 +5,7 @@
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/rnicctl/show.h"
 #include "tools/support/condition_object.h"
+#include "tools/support/number_text.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -83,9 +84,7 @@ static error_t fault_parse(int key, char *argument, struct argp_state *state)
 /* Reads the number of a rule. */
 static int read_rule_number(struct admin_link *link, const char *text, uint32_t *number)
 {
-	const char *at = text;
-
-	if (condition_number_read(&at, 10, '\0', number))
+	if (number_text_is(text, 10, number))
 		return 0;
 	snprintf(link->reason, sizeof(link->reason),
 		 "\"%.60s\" is not the number of a rule: rnicctl fault list", text);

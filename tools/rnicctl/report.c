@@ -9,6 +9,7 @@
 #include "lib/client/admin/admin_link.h"
 #include "tools/rnicctl/ended_troubles.h"
 #include "tools/rnicctl/row_kinds.h"
+#include "tools/support/number_text.h"
 #include "tools/support/socket_option.h"
 
 #include <argp.h>
@@ -39,7 +40,6 @@ static const struct argp_option argp_options[] = {
 static error_t report_parse(int key, char *argument, struct argp_state *state)
 {
 	struct report_options *options = state->input;
-	char *end;
 
 	switch (key) {
 	case 's':
@@ -47,8 +47,8 @@ static error_t report_parse(int key, char *argument, struct argp_state *state)
 			exit(EXIT_FAILURE);
 		return 0;
 	case ARGP_KEY_ARG:
-		options->pid = (uint32_t)strtoul(argument, &end, 10);
-		if (options->pid == 0 || *end != '\0' || state->arg_num > 0)
+		if (!number_text_is(argument, 10, &options->pid) || options->pid == 0 ||
+		    state->arg_num > 0)
 			argp_error(state, "one process id, not \"%s\"", argument);
 		return 0;
 	case ARGP_KEY_NO_ARGS:

@@ -4,6 +4,7 @@
 #include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 #include "tools/serve/peer_owner.h"
+#include "tools/support/number_text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -126,11 +127,10 @@ static enum MHD_Result answer_capture(struct page_server *server, struct MHD_Con
 {
 	const struct state_sources *sources = server->sources;
 	struct stat status;
-	char *end;
-	unsigned long index = strtoul(number, &end, 10);
+	uint32_t index;
 	int fd;
 
-	if (number[0] < '0' || number[0] > '9' || *end || index >= sources->capture_count)
+	if (!number_text_is(number, 10, &index) || index >= sources->capture_count)
 		return answer_nothing_there(connection);
 	fd = open(sources->captures[index], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

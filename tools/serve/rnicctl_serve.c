@@ -2,6 +2,7 @@
 /* rnicctl serve: a page on localhost that shows daemons live, and the packets of captures. */
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/serve/page_server.h"
+#include "tools/support/number_text.h"
 #include "tools/support/socket_option.h"
 
 #include <argp.h>
@@ -29,8 +30,7 @@ static error_t serve_parse(int key, char *argument, struct argp_state *state)
 {
 	struct serve_options *options = state->input;
 	struct state_sources *sources = &options->sources;
-	unsigned long port;
-	char *end;
+	uint32_t port;
 
 	switch (key) {
 	case 's':
@@ -38,8 +38,7 @@ static error_t serve_parse(int key, char *argument, struct argp_state *state)
 			exit(EXIT_FAILURE);
 		return 0;
 	case 'p':
-		port = strtoul(argument, &end, 10);
-		if (argument[0] < '0' || argument[0] > '9' || *end || port > UINT16_MAX)
+		if (!number_text_is(argument, 10, &port) || port > UINT16_MAX)
 			argp_error(state, "--port takes 0 to 65535");
 		options->port = (uint16_t)port;
 		return 0;

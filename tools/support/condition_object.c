@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/support/condition_object.h"
 
+#include "tools/support/number_text.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool condition_number_read(const char **text, int base, char end, uint32_t *number)
-{
-	char *rest;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(*text, &rest, base);
-	if (rest == *text || **text == '-' || *rest != end || errno != 0 || value > UINT32_MAX)
-		return false;
-	*text = rest;
-	*number = (uint32_t)value;
-	return true;
-}
 
 static int refuse_name(struct admin_link *link, const char *name, const char *wanted)
 {
@@ -86,14 +74,14 @@ static int find_cq_of(struct admin_link *link, const char *name,
 {
 	const char *at = name;
 
-	if (condition_number_read(&at, 0, '/', &condition->client_id)) {
+	if (number_text_read(&at, 0, '/', &condition->client_id)) {
 		at++;
-		return condition_number_read(&at, 0, '\0', &condition->number)
+		return number_text_read(&at, 0, '\0', &condition->number)
 			       ? 0
 			       : refuse_name(link, name, "CLIENT/CQ of rnicctl show cqs");
 	}
 	at = name;
-	if (!condition_number_read(&at, 0, '\0', &condition->number))
+	if (!number_text_read(&at, 0, '\0', &condition->number))
 		return refuse_name(link, name, "CQ or CLIENT/CQ of rnicctl show cqs");
 	return find_cq_client(link, name, condition);
 }
@@ -108,7 +96,7 @@ static int find_srq_of(struct admin_link *link, const char *name,
 	void *rows;
 	int error;
 
-	if (!condition_number_read(&at, 0, '\0', &condition->number))
+	if (!number_text_read(&at, 0, '\0', &condition->number))
 		return refuse_name(link, name, "the SRQN of rnicctl show srqs");
 	error = admin_link_show(link, RNIC_SHOW_SRQS, sizeof(*srqs), &rows, &count);
 	if (error)
@@ -135,7 +123,7 @@ static int find_qp_of(struct admin_link *link, const char *name,
 	void *rows;
 	int error;
 
-	if (!condition_number_read(&at, 0, '\0', &number))
+	if (!number_text_read(&at, 0, '\0', &number))
 		return refuse_name(link, name, "the QPN of rnicctl show qps");
 	condition->number = number;
 	if (name[0] != '#')

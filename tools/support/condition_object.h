@@ -9,12 +9,6 @@
 #include <stdint.h>
 
 /*
- * Reads the number at `*text`, which ends before the character `end`, and moves `*text` there.
- * `base` as of strtoul(). False: there is no number of 32 bits, and nothing is stored.
- */
-bool condition_number_read(const char **text, int base, char end, uint32_t *number);
-
-/*
  * Completes `condition` by the object `name`: the QPN of a queue pair; the number of a completion
  * queue, CQ or CLIENT/CQ as rnicctl show cqs has them; the SRQN of a shared receive queue. A queue
  * pair may also be #N: the Nth of those that the asker sees, in the order of rnicctl show qps.

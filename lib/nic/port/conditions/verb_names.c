@@ -4,6 +4,7 @@
 #include "lib/nic/port/conditions/fault_reader.h"
 #include "proto/base/bits.h"
 #include "proto/base/verb_rules.h"
+#include "proto/base/wc_status.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,30 +73,6 @@ static const struct {
 	{"atomic write", RNIC_WC_ATOMIC_WRITE},
 	{"recv", RNIC_WC_RECV},
 	{"recv rdma with imm", RNIC_WC_RECV_RDMA_WITH_IMM},
-};
-
-static const char *const status_names[RNIC_WC_STATUS_COUNT] = {
-	[RNIC_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
-	[RNIC_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
-	[RNIC_WC_LOC_EEC_OP_ERR] = "LOC_EEC_OP_ERR",
-	[RNIC_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
-	[RNIC_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
-	[RNIC_WC_MW_BIND_ERR] = "MW_BIND_ERR",
-	[RNIC_WC_BAD_RESP_ERR] = "BAD_RESP_ERR",
-	[RNIC_WC_LOC_ACCESS_ERR] = "LOC_ACCESS_ERR",
-	[RNIC_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
-	[RNIC_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
-	[RNIC_WC_REM_OP_ERR] = "REM_OP_ERR",
-	[RNIC_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
-	[RNIC_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
-	[RNIC_WC_LOC_RDD_VIOL_ERR] = "LOC_RDD_VIOL_ERR",
-	[RNIC_WC_REM_INV_RD_REQ_ERR] = "REM_INV_RD_REQ_ERR",
-	[RNIC_WC_REM_ABORT_ERR] = "REM_ABORT_ERR",
-	[RNIC_WC_INV_EECN_ERR] = "INV_EECN_ERR",
-	[RNIC_WC_INV_EEC_STATE_ERR] = "INV_EEC_STATE_ERR",
-	[RNIC_WC_FATAL_ERR] = "FATAL_ERR",
-	[RNIC_WC_RESP_TIMEOUT_ERR] = "RESP_TIMEOUT_ERR",
-	[RNIC_WC_GENERAL_ERR] = "GENERAL_ERR",
 };
 
 static const struct {
@@ -184,7 +161,7 @@ static bool verb_is(const char *name, const char *text, size_t length)
 uint32_t verb_status(const char *text, size_t length)
 {
 	for (uint32_t i = 1; i < RNIC_WC_STATUS_COUNT; i++)
-		if (verb_is(status_names[i], text, length))
+		if (verb_is(rnic_wc_status_name(i), text, length))
 			return i;
 	return verb_number(text, length, RNIC_WC_STATUS_COUNT);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/base/causes.h"
+#include "proto/base/wc_status.h"
 
 #include "tests/unit/unit_test.h"
 
@@ -35,10 +36,20 @@ static void test_every_row_is_complete(void **state)
 	assert_null(rnic_cause_of(0x181));
 }
 
+static void test_every_status_has_a_name(void **state)
+{
+	(void)state;
+	for (uint32_t status = 0; status < RNIC_WC_STATUS_COUNT; status++)
+		assert_non_null(rnic_wc_status_name(status));
+	assert_string_equal(rnic_wc_status_name(RNIC_WC_RETRY_EXC_ERR), "RETRY_EXC_ERR");
+	assert_null(rnic_wc_status_name(RNIC_WC_STATUS_COUNT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_row_is_complete),
+		cmocka_unit_test(test_every_status_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
