@@ -121,32 +121,51 @@ static void wait_for_counter(const struct attack *attack, const char *name, uint
 	}
 }
 
-/* Hardware sends notifications from any port, so those of a stranger count: apart, and no more. */
-static void send_notifications(const struct attack *attack, uint64_t dropped_bad_port)
+/* A packet of the peer to the queue pair under attack, with nothing behind the header. */
+static struct rnic_packet forged_packet(const struct attack *attack, enum rnic_service service,
+					enum rnic_operation operation, uint16_t source_port)
 {
-	const struct sockaddr_in to = played_peer_address(&attack->played.own, RNIC_UDP_PORT);
-	const int opcode = rnic_opcode_find(RNIC_SERVICE_CNP, RNIC_OPERATION_CONGESTION,
-					    RNIC_POSITION_ONLY, 0);
-	const struct rnic_packet packet = {
+	const int opcode = rnic_opcode_find(service, operation, RNIC_POSITION_ONLY, 0);
+
+	return (struct rnic_packet){
 		.addresses = {.source = attack->played.gid,
 			      .dest = attack->played.own,
-			      .source_port = STRANGER_PORT},
+			      .source_port = source_port},
 		.row = rnic_opcode_row((uint8_t)opcode),
 		.opcode = (uint8_t)opcode,
-		.becn = true,
 		.pkey = 0xffff,
 		.dest_qpn = attack->played.client.qpn,
 	};
-	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
-	size_t length = rnic_packet_encode_headers(&packet, bytes);
+}
 
-	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
-	length += RNIC_ICRC_BYTES;
+/* Puts the ICRC behind the packet, and returns the length with it. */
+static size_t seal(const struct rnic_packet *packet, uint8_t *bytes, size_t length)
+{
+	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet->addresses, 0, bytes, length));
+	return length + RNIC_ICRC_BYTES;
+}
+
+static void send_datagram(const struct attack *attack, int fd, const uint8_t *bytes, size_t length)
+{
+	const struct sockaddr_in to = played_peer_address(&attack->played.own, RNIC_UDP_PORT);
+
+	assert_int_equal(sendto(fd, bytes, length, 0, (const struct sockaddr *)&to, sizeof(to)),
+			 length);
+}
+
+/* Hardware sends notifications from any port, so those of a stranger count: apart, and no more. */
+static void send_notifications(const struct attack *attack, uint64_t dropped_bad_port)
+{
+	struct rnic_packet packet =
+		forged_packet(attack, RNIC_SERVICE_CNP, RNIC_OPERATION_CONGESTION, STRANGER_PORT);
+	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
+	size_t length;
+
+	packet.becn = true;
+	length = seal(&packet, bytes, rnic_packet_encode_headers(&packet, bytes));
 	for (uint32_t sent = 0; sent < FORGERIES; sent += ROUND) {
 		for (uint32_t i = 0; i < ROUND; i++)
-			assert_int_equal(sendto(attack->stranger_fd, bytes, length, 0,
-						(const struct sockaddr *)&to, sizeof(to)),
-					 length);
+			send_datagram(attack, attack->stranger_fd, bytes, length);
 		wait_for_counter(attack, "cnps_other_port", sent + ROUND);
 	}
 	assert_int_equal(played_peer_counter(&attack->played, "dropped_bad_port"),
@@ -160,31 +179,19 @@ static void send_notifications(const struct attack *attack, uint64_t dropped_bad
 static void send_holes(const struct attack *attack, int fd, uint16_t port, uint8_t kind,
 		       uint8_t count)
 {
-	const struct sockaddr_in to = played_peer_address(&attack->played.own, RNIC_UDP_PORT);
-	const int opcode = rnic_opcode_find(RNIC_SERVICE_MANUFACTURER, RNIC_OPERATION_HOLES,
-					    RNIC_POSITION_ONLY, 0);
-	const struct rnic_packet packet = {
-		.addresses = {.source = attack->played.gid,
-			      .dest = attack->played.own,
-			      .source_port = port},
-		.row = rnic_opcode_row((uint8_t)opcode),
-		.opcode = (uint8_t)opcode,
-		.pkey = 0xffff,
-		.dest_qpn = attack->played.client.qpn,
-		.psn = rnic_psn(PLAYED_FIRST_PSN),
-		.payload_bytes = HOLES_BYTES,
-	};
+	struct rnic_packet packet =
+		forged_packet(attack, RNIC_SERVICE_MANUFACTURER, RNIC_OPERATION_HOLES, port);
 	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
-	size_t length = rnic_packet_encode_headers(&packet, bytes);
+	size_t length;
 
+	packet.psn = rnic_psn(PLAYED_FIRST_PSN);
+	packet.payload_bytes = HOLES_BYTES;
+	length = rnic_packet_encode_headers(&packet, bytes);
 	memset(bytes + length, 0xff, HOLES_BYTES);
 	bytes[length] = kind;
 	bytes[length + 1] = count;
 	length += HOLES_BYTES + rnic_pad_bytes(HOLES_BYTES);
-	rnic_icrc_write(bytes + length, rnic_icrc_compute(&packet.addresses, 0, bytes, length));
-	length += RNIC_ICRC_BYTES;
-	assert_int_equal(sendto(fd, bytes, length, 0, (const struct sockaddr *)&to, sizeof(to)),
-			 length);
+	send_datagram(attack, fd, bytes, seal(&packet, bytes, length));
 }
 
 /*
