@@ -30,4 +30,12 @@ static inline uint64_t rnic_round_up(uint64_t value, uint64_t unit)
 	return (value + unit - 1) & ~(unit - 1);
 }
 
+/* Spreads a number over all bits, one to one: the finishing step of splitmix64. */
+static inline uint64_t rnic_mix64(uint64_t number)
+{
+	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+	return number ^ number >> 31;
+}
+
 #endif

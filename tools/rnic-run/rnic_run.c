@@ -77,7 +77,7 @@ static const struct argp_option argp_options[] = {
 	{"netdev", KEY_NETDEV, "IF", 0, "Network interface of a new daemon, for each socket", 0},
 	{"address", KEY_ADDRESS, "IP", 0, "Address of a new daemon, for each socket", 0},
 	{"fault", KEY_FAULT, "SPEC", 0, "Faults that a new daemon injects", 0},
-	{"scenario", KEY_SCENARIO, "FILE", 0, "Let happen what the file says while COMMAND runs",
+	{"scenario", KEY_SCENARIO, "FILE", 0, "Play the conditions of the file while COMMAND runs",
 	 0},
 	{"explore", KEY_EXPLORE, "N", 0,
 	 "Run COMMAND N times under scenarios that are drawn, and make the one that fails small",

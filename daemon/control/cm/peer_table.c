@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/cm/peer_table.h"
 
+#include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>
@@ -27,15 +28,6 @@ void peer_table_fini(struct peer_table *table)
 	table->chains = NULL;
 }
 
-/* The finisher of splitmix64, run over the seed and each word of the key. */
-static uint64_t mix(uint64_t state, uint64_t word)
-{
-	state ^= word;
-	state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
-	return state ^ state >> 31;
-}
-
 static struct list *peer_table_chain_of(const struct peer_table *table, const struct rnic_gid *gid,
 					uint32_t number)
 {
@@ -43,7 +35,8 @@ static struct list *peer_table_chain_of(const struct peer_table *table, const st
 	uint64_t hash;
 
 	memcpy(words, gid->bytes, sizeof(words));
-	hash = mix(mix(mix(table->seed, words[0]), words[1]), number);
+	hash = rnic_mix64(table->seed ^ words[0]);
+	hash = rnic_mix64(rnic_mix64(hash ^ words[1]) ^ number);
 	return &table->chains[hash >> (64 - CHAIN_BITS)];
 }
 

@@ -28,7 +28,7 @@ void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whose lines those are that anybody on the network may cause. */
 #define LOG_NO_USER ((uid_t)-1)
 
-/* Returns as whom the user counts. */
+/* Returns the user whose limit this user shares; mostly the same user. */
 typedef uid_t log_account(void *context, uid_t uid);
 
 /* Users who count as one have one limit together. NULL, as at the start: each counts alone. */

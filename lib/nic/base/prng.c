@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/base/prng.h"
 
+#include "proto/base/bits.h"
+
 #include <string.h>
 
 static uint64_t splitmix64_next(uint64_t *state)
 {
-	uint64_t mixed = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-	return mixed ^ mixed >> 31;
+	return rnic_mix64(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint64_t rotate_left(uint64_t value, unsigned int bits)

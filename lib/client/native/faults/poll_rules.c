@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* A poll looks again so soon, because the rule may be unloaded. */
+/* After so long a poll that a rule holds back looks whether the rule has gone. */
 #define HOLD_ON_NS 100000
 
 static uint32_t poll_slot_of(const struct rnic_cq *cq, uint32_t index)

@@ -13,7 +13,7 @@
 #define ERRNO_MAX    4095
 #define DELAY_MAX_NS UINT64_C(60000000000)
 
-/* The daemon writes for microseconds. With a page that stays unfinished the known rules stay. */
+/* The daemon changes a page within microseconds. While a page stays unfinished, old rules stay. */
 #define READS_MAX 100
 
 /* The call of each request, plus 1; 0: no rule refuses it. */
@@ -203,14 +203,10 @@ static bool verb_rules_concern(struct verb_rules *rules, const _Atomic uint64_t 
 
 /* --- hits ------------------------------------------------------------------------------------ */
 
-/* Uniform in [0, `bound`): the finishing step of splitmix64. */
+/* Draws a number from 0 to `bound` - 1, as splitmix64 does. */
 static uint64_t verb_rule_draw(const struct known_rule *known, uint64_t bound)
 {
-	uint64_t number = known->rule.seed + known->seen * UINT64_C(0x9e3779b97f4a7c15);
-
-	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (number ^ number >> 31) % bound;
+	return rnic_mix64(known->rule.seed + known->seen * UINT64_C(0x9e3779b97f4a7c15)) % bound;
 }
 
 /* Other programs of the user count in the same word. */
@@ -226,7 +222,7 @@ static void verb_rules_tell_hit(const struct verb_rules *rules, uint32_t slot, u
 						      memory_order_relaxed));
 }
 
-/* Counts one that the rule in `slot` applies to. Returns whether the rule acts. */
+/* Counts a call or completion to which the rule in `slot` applies, and returns whether it acts. */
 static bool verb_rules_hit(struct verb_rules *rules, uint32_t slot)
 {
 	struct known_rule *known = &rules->rules[slot];
