@@ -76,7 +76,7 @@ static struct roce_header roce_header_read(const uint8_t *ip, size_t ip_bytes)
 	return header;
 }
 
-static void say(struct judgement *judgement, enum verdict verdict, const char *reason)
+static void set_verdict(struct judgement *judgement, enum verdict verdict, const char *reason)
 {
 	judgement->verdict = verdict;
 	snprintf(judgement->reason, sizeof(judgement->reason), "%s", reason);
@@ -165,12 +165,13 @@ static void judge_datagram(struct judgement *judgement)
 		if (error == 0)
 			judgement->verdict = VERDICT_GOOD;
 		else
-			say(judgement, VERDICT_UNDECODABLE, decode_error_text(error));
+			set_verdict(judgement, VERDICT_UNDECODABLE, decode_error_text(error));
 	} else if (is_segmented(datagram)) {
 		judgement->has_packet = false;
-		say(judgement, VERDICT_SEGMENTED, "segmented send, captured before it was cut");
+		set_verdict(judgement, VERDICT_SEGMENTED,
+			    "segmented send, captured before it was cut");
 	} else if (!judge_renumbered(judgement)) {
-		say(judgement, VERDICT_BAD_ICRC, bad_icrc_text(datagram));
+		set_verdict(judgement, VERDICT_BAD_ICRC, bad_icrc_text(datagram));
 	}
 }
 
@@ -179,14 +180,14 @@ static void judge_broken(struct judgement *judgement, const struct capture_frame
 			 const struct roce_header *header)
 {
 	if (frame->captured_bytes < frame->original_bytes)
-		say(judgement, VERDICT_CUT, "cut short by the capture, not judged");
+		set_verdict(judgement, VERDICT_CUT, "cut short by the capture, not judged");
 	else if (header->has_options)
-		say(judgement, VERDICT_OPTIONS,
-		    "IPv4 options or IPv6 extension headers, not judged");
+		set_verdict(judgement, VERDICT_OPTIONS,
+			    "IPv4 options or IPv6 extension headers, not judged");
 	else if (header->has_fragment)
-		say(judgement, VERDICT_UNDECODABLE, "a fragment");
+		set_verdict(judgement, VERDICT_UNDECODABLE, "a fragment");
 	else
-		say(judgement, VERDICT_UNDECODABLE, "IP and UDP lengths disagree");
+		set_verdict(judgement, VERDICT_UNDECODABLE, "IP and UDP lengths disagree");
 }
 
 struct judgement judge(const struct capture_frame *frame)

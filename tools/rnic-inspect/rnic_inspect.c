@@ -69,8 +69,8 @@ static const struct argp parser = {
 	       "capture cut short, and those with IPv4 options.",
 };
 
-static void report(const struct options *options, const struct judgement *judgement,
-		   uint64_t time_ns)
+static void report_frame(const struct options *options, const struct judgement *judgement,
+			 uint64_t time_ns)
 {
 	if (options->quiet || options->summary || !inspect_is_roce(judgement->verdict))
 		return;
@@ -99,8 +99,8 @@ static int inspect(const struct options *options, struct capture_reader *reader,
 		started = true;
 		summary->verdict_counts[judgement.verdict]++;
 		/* Frames of several interfaces need not be in order. */
-		report(options, &judgement,
-		       frame.time_ns > start_ns ? frame.time_ns - start_ns : 0);
+		report_frame(options, &judgement,
+			     frame.time_ns > start_ns ? frame.time_ns - start_ns : 0);
 	}
 	return result;
 }

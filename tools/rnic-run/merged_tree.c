@@ -67,7 +67,8 @@ static int show_uverbs(const char *tree, const struct rnic_listed_device *device
 }
 
 /* Shows the device itself, and writes the target of its link in the class. */
-static int show_device(const char *tree, const struct rnic_listed_device *device, char target[128])
+static int show_own_device(const char *tree, const struct rnic_listed_device *device,
+			   char target[128])
 {
 	char path[PATH_MAX], address[MERGED_PCI_ADDRESS_BYTES];
 	int error = daemon_path(path, device);
@@ -105,7 +106,7 @@ static int show_net(const char *tree, const struct rnic_listed_device *device)
 int merged_tree_show(const char *tree, const struct rnic_listed_device *device)
 {
 	char target[128];
-	int error = show_device(tree, device, target);
+	int error = show_own_device(tree, device, target);
 
 	if (error == 0)
 		error = show_uverbs(tree, device);

@@ -91,7 +91,7 @@ static struct iovec local_piece(const struct memory_transfer *transfer)
  * Appends a piece, or lengthens the last piece when the new one continues it. Returns the new
  * count.
  */
-static uint32_t append(struct iovec *pieces, uint32_t count, struct iovec piece)
+static uint32_t append_piece(struct iovec *pieces, uint32_t count, struct iovec piece)
 {
 	struct iovec *last = count > 0 ? &pieces[count - 1] : NULL;
 
@@ -145,7 +145,7 @@ static ssize_t read_by_descriptor(int mem_fd, const struct memory_transfer *tran
 	uint32_t pieces = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		pieces = append(local, pieces, local_piece(&transfers[i]));
+		pieces = append_piece(local, pieces, local_piece(&transfers[i]));
 	return descriptor_result(
 		preadv(mem_fd, local, (int)pieces, (off_t)remote_memory_address_of(&transfers[0])),
 		transfers, count);
@@ -315,8 +315,8 @@ static ssize_t read_by_process_vm(const struct remote_process *process,
 	if (try_read_windows(process, transfers, count))
 		return (ssize_t)remote_memory_total_bytes(transfers, count);
 	for (uint32_t i = 0; i < count; i++) {
-		local_count = append(local, local_count, local_piece(&transfers[i]));
-		remote_count = append(remote, remote_count, remote_piece(&transfers[i]));
+		local_count = append_piece(local, local_count, local_piece(&transfers[i]));
+		remote_count = append_piece(remote, remote_count, remote_piece(&transfers[i]));
 	}
 	return process_vm_result(
 		process_vm_readv(process->pid, local, local_count, remote, remote_count, 0));
@@ -384,7 +384,7 @@ static ssize_t write_by_process_vm(const struct remote_process *process,
 	stage.used = 0;
 	while (count < *tried && try_stage(&stage, &transfers[count], &piece)) {
 		local_count = append_by_words(local, local_count, piece);
-		remote_count = append(remote, remote_count, remote_piece(&transfers[count]));
+		remote_count = append_piece(remote, remote_count, remote_piece(&transfers[count]));
 		count++;
 	}
 	*tried = count;

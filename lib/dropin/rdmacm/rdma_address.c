@@ -65,7 +65,7 @@ int rdma_resolve_route(struct rdma_cm_id *public, int timeout_ms)
 }
 
 /* The port lies at the same place for both families. */
-static __be16 port_of(const struct sockaddr *address)
+static __be16 port_of_address(const struct sockaddr *address)
 {
 	if (rnic_cma_sockaddr_bytes(address) == 0)
 		return 0;
@@ -74,12 +74,12 @@ static __be16 port_of(const struct sockaddr *address)
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	return port_of(&id->route.addr.src_addr);
+	return port_of_address(&id->route.addr.src_addr);
 }
 
 __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return port_of(&id->route.addr.dst_addr);
+	return port_of_address(&id->route.addr.dst_addr);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static int rsocket_transfer_start(struct cursor *cursor, const struct msghdr *me
 }
 
 /* Copies between the pieces and `bytes` at `memory`, and goes on by as much. */
-static void copy(struct cursor *cursor, uint8_t *memory, size_t bytes, bool is_out)
+static void copy_at_cursor(struct cursor *cursor, uint8_t *memory, size_t bytes, bool is_out)
 {
 	cursor->left -= bytes;
 	while (bytes > 0) {
@@ -60,7 +60,8 @@ static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, 
 	rnic_rsocket_flow_pieces(&stream->flow, bytes, write.at, write.bytes);
 	rnic_rsocket_unlock(&stream->rs);
 	for (int i = 0; i < 2; i++)
-		copy(cursor, stream->buffers.send_ring + write.at[i], write.bytes[i], true);
+		copy_at_cursor(cursor, stream->buffers.send_ring + write.at[i], write.bytes[i],
+			       true);
 	rnic_rsocket_lock(&stream->rs);
 	if (!stream->is_writable)
 		return rnic_rsocket_take_error(&stream->rs, -EPIPE);
@@ -139,7 +140,7 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	bytes = MIN(flow->readable - skipped, flow->limits.receive_bytes - at);
 	bytes = (uint32_t)MIN(cursor->left, bytes);
 	rnic_rsocket_unlock(&stream->rs);
-	copy(cursor, stream->buffers.receive_ring + at, bytes, false);
+	copy_at_cursor(cursor, stream->buffers.receive_ring + at, bytes, false);
 	rnic_rsocket_lock(&stream->rs);
 	return bytes;
 }

@@ -132,7 +132,7 @@ struct rnic_rsocket_mapping rnic_rsocket_mapping_read(const volatile void *entry
 
 /* --- datagrams ------------------------------------------------------------------------------- */
 
-static size_t address_bytes(uint8_t version)
+static size_t label_address_bytes(uint8_t version)
 {
 	return version == 6 ? 16 : 4;
 }
@@ -140,7 +140,7 @@ static size_t address_bytes(uint8_t version)
 /* An envelope is tag, version, kind, length, 0, number, address. */
 static size_t envelope_bytes(uint8_t version)
 {
-	return 12 + address_bytes(version);
+	return 12 + label_address_bytes(version);
 }
 
 /* A label is version, length, port, for IPv6 a flow label, address. */
@@ -151,7 +151,7 @@ static size_t label_address_at(uint8_t version)
 
 static size_t label_bytes(uint8_t version)
 {
-	return label_address_at(version) + address_bytes(version);
+	return label_address_at(version) + label_address_bytes(version);
 }
 
 size_t rnic_rsocket_envelope_encode(const struct rnic_rsocket_envelope *envelope,
@@ -166,7 +166,7 @@ size_t rnic_rsocket_envelope_encode(const struct rnic_rsocket_envelope *envelope
 	bytes[6] = (uint8_t)length;
 	bytes[7] = 0;
 	rnic_be32_write(bytes + 8, envelope->qpn & 0xffffff);
-	memcpy(bytes + 12, envelope->address.bytes, address_bytes(version));
+	memcpy(bytes + 12, envelope->address.bytes, label_address_bytes(version));
 	return length;
 }
 
@@ -188,7 +188,7 @@ int rnic_rsocket_envelope_decode(const uint8_t *data, size_t length,
 		.qpn = rnic_be32_read(data + 8) & 0xffffff,
 		.address.version = version,
 	};
-	memcpy(envelope->address.bytes, data + 12, address_bytes(version));
+	memcpy(envelope->address.bytes, data + 12, label_address_bytes(version));
 	return data[6];
 }
 
@@ -201,7 +201,8 @@ size_t rnic_rsocket_label_encode(const struct rnic_rsocket_label *label,
 	bytes[0] = version;
 	bytes[1] = (uint8_t)label_bytes(version);
 	rnic_be16_write(bytes + 2, label->port);
-	memcpy(bytes + label_address_at(version), label->address.bytes, address_bytes(version));
+	memcpy(bytes + label_address_at(version), label->address.bytes,
+	       label_address_bytes(version));
 	return label_bytes(version);
 }
 
@@ -218,6 +219,7 @@ int rnic_rsocket_label_decode(const uint8_t *data, size_t length, struct rnic_rs
 		.port = rnic_be16_read(data + 2),
 		.address.version = version,
 	};
-	memcpy(label->address.bytes, data + label_address_at(version), address_bytes(version));
+	memcpy(label->address.bytes, data + label_address_at(version),
+	       label_address_bytes(version));
 	return data[1];
 }

@@ -396,8 +396,8 @@ static int set_bind(const struct ibv_send_wr *from, struct rnic_send_wqe *to)
 }
 
 /* The parts of a request that only some opcodes have, and that share their place. */
-static int set_operands(const struct ibv_send_wr *from, enum rnic_wr_operands operands,
-			enum rnic_qp_type type, struct rnic_send_wqe *to)
+static int translate_operands(const struct ibv_send_wr *from, enum rnic_wr_operands operands,
+			      enum rnic_qp_type type, struct rnic_send_wqe *to)
 {
 	const struct ibv_ah *ah = from->wr.ud.ah;
 	int error = 0;
@@ -451,7 +451,7 @@ int rnic_verbs_send_wqe(const struct ibv_send_wr *from, enum rnic_qp_type type,
 	/* The device refuses the others, whatever their operands; no FLUSH comes so far. */
 	if (!rnic_wr_is_of_type(operation, type))
 		return operation->operands == RNIC_WR_OPERANDS_FLUSH ? -EOPNOTSUPP : 0;
-	return set_operands(from, (enum rnic_wr_operands)operation->operands, type, to);
+	return translate_operands(from, (enum rnic_wr_operands)operation->operands, type, to);
 }
 
 void rnic_verbs_wc(const struct rnic_completion *from, struct ibv_wc *to)

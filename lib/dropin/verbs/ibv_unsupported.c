@@ -80,7 +80,7 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
  * later: it takes no argument, which the calling conventions of all supported machines allow, and
  * its answer is non-zero where one is looked at.
  */
-static int refuse(void)
+static int refuse_unsupported(void)
 {
 	return rnic_verbs_errno(-EOPNOTSUPP);
 }
@@ -90,7 +90,7 @@ _Static_assert(sizeof(refusal) == sizeof(void *), "pointers of one size");
 
 static void verbs_unsupported_fill(uint8_t *from, const uint8_t *end)
 {
-	const refusal answer = refuse;
+	const refusal answer = refuse_unsupported;
 
 	for (; from + sizeof(answer) <= end; from += sizeof(answer))
 		memcpy(from, &answer, sizeof(answer));

@@ -59,7 +59,7 @@ static struct ibv_sge receipt_element(const struct mailbox *mailbox)
 
 /* ---- server ---- */
 
-static int receive_next(struct lab_meeting *meeting, struct mailbox *mailbox)
+static int receive_next_message(struct lab_meeting *meeting, struct mailbox *mailbox)
 {
 	struct ibv_sge elements[SEGMENTS_MAX];
 	int count = verbs_region_elements(&mailbox->message, &mailbox->pieces,
@@ -78,7 +78,7 @@ static int serve_messages(struct lab_meeting *meeting, struct mailbox *mailbox, 
 	while ((result = lab_meeting_next(meeting, &message)) == 1) {
 		segment_buffer_get(&mailbox->pieces, text, message.byte_len);
 		lab_print_text("Received: ", text, message.byte_len);
-		result = receive_next(meeting, mailbox);
+		result = receive_next_message(meeting, mailbox);
 		if (result)
 			return result;
 		rnic_be32_write(mailbox->receipt.memory, message.byte_len);
@@ -99,7 +99,7 @@ static int lab_send_serve(struct lab_meeting *meeting)
 	if (error == 0 && !text)
 		error = -ENOMEM;
 	if (error == 0)
-		error = receive_next(meeting, &mailbox);
+		error = receive_next_message(meeting, &mailbox);
 	if (error == 0) {
 		meeting->ours.region_bytes = meeting->options->buffer_bytes;
 		error = lab_meeting_answer(meeting);

@@ -139,7 +139,7 @@ int transport_device_wait(struct transport_device *device, int timeout_ms)
 }
 
 /* A timer that has expired when it is set costs more than everything else that a call needs. */
-static void wake(struct transport_device *device)
+static void write_wake(struct transport_device *device)
 {
 	const uint64_t one = 1;
 
@@ -153,7 +153,7 @@ void transport_device_set_timer(struct transport_device *device, uint64_t deadli
 						   .tv_nsec = (long)(deadline_ns % S)}};
 
 	if (deadline_ns == 0) {
-		wake(device);
+		write_wake(device);
 	} else if (deadline_ns < device->timer_ns) {
 		device->timer_ns = deadline_ns;
 		timerfd_settime(device->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
@@ -163,7 +163,7 @@ void transport_device_set_timer(struct transport_device *device, uint64_t deadli
 void transport_device_wake(struct transport_device *device)
 {
 	if (!device->is_at_work)
-		wake(device);
+		write_wake(device);
 }
 
 void transport_device_begin_work(struct transport_device *device)

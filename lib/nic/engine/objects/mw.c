@@ -25,7 +25,7 @@ int mw_alloc(struct engine *engine, struct mw *mw, struct pd *pd, enum rnic_mw_t
 	return mr_register(engine, &mw->range);
 }
 
-static void unbind(struct mw *mw)
+static void unbind_window(struct mw *mw)
 {
 	if (mw->bound_to == NULL)
 		return;
@@ -42,14 +42,14 @@ static void unbind(struct mw *mw)
 void mw_dealloc(struct engine *engine, struct mw *mw)
 {
 	placement_run(engine);
-	unbind(mw);
+	unbind_window(mw);
 	mr_deregister(engine, &mw->range);
 }
 
 void mw_forget_qp(struct qp *qp)
 {
 	while (!list_is_empty(&qp->windows))
-		unbind(list_first_entry(&qp->windows, struct mw, qp_node));
+		unbind_window(list_first_entry(&qp->windows, struct mw, qp_node));
 }
 
 /* The window of the QP's very PD that `key` names, whatever the tag in its low 8 bits. */
@@ -108,7 +108,7 @@ enum verdict mw_bind(struct qp *qp, const struct send_wqe *wqe)
 			return VERDICT_BIND_REFUSED;
 	}
 	placement_run(qp->engine);
-	unbind(mw);
+	unbind_window(mw);
 	mw->range.key = wqe->rkey;
 	if (region == NULL)
 		return VERDICT_PASS;
@@ -138,5 +138,5 @@ void mw_invalidate(struct qp *qp, uint32_t key)
 {
 	assert(mw_can_invalidate(qp, key));
 	placement_run(qp->engine);
-	unbind(mw_find(qp, key));
+	unbind_window(mw_find(qp, key));
 }
