@@ -26,8 +26,16 @@ enum {
 	OPTION_CPU_LIMIT,
 	OPTION_WALL_LIMIT,
 	OPTION_MEMORY_LIMIT,
+	OPTION_BYTES,
+	OPTION_COUNT,
+	OPTION_RECEIVE_AFTER,
+	OPTION_FAULT,
+	OPTION_CAPTURES,
+	OPTION_JSON,
+	OPTION_INSIDE,
 };
 
+enum { TRACE_MTU_BYTES = 1024, TRACE_BYTES_MAX = 65536, TRACE_COUNT_MAX = 8 };
 enum { BUFFER_BYTES = 4096, LAMBDA_BUFFER_BYTES = 1 << 20, LAMBDA_BUFFER_BYTES_MIN = 1024 };
 
 static const struct argp_option argp_options[] = {
@@ -59,6 +67,15 @@ static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Lambda, the client:", 5},
 	{"code", OPTION_CODE, "FILE", 0, "the function, of rnic-lambda-cc (a word count)", 5},
 	{"input", OPTION_INPUT, "FILE", 0, "the input (each line of the standard input)", 5},
+	{NULL, 0, NULL, 0, "Trace:", 6},
+	{"bytes", OPTION_BYTES, "BYTES", 0, "of each message: 1 to 65536 (3000)", 6},
+	{"count", OPTION_COUNT, "N", 0, "work requests: 1 to 8 (1)", 6},
+	{"fault", OPTION_FAULT, "SPEC", 0, "what goes wrong, as of rnicd(8), at the receiver", 6},
+	{"receive-after", OPTION_RECEIVE_AFTER, "MS", 0,
+	 "post the receives so long after the work requests: 1 to 1000", 6},
+	{"captures", OPTION_CAPTURES, "DIRECTORY", 0, "keep a.pcapng and b.pcapng there", 6},
+	{"json", OPTION_JSON, NULL, 0, "print JSON, one object a line", 6},
+	{"inside", OPTION_INSIDE, "FD", OPTION_HIDDEN, "", 6},
 	{0},
 };
 
@@ -85,10 +102,8 @@ static uint32_t mtu(struct argp_state *state, const char *text)
 static enum lab_mode_id mode(struct argp_state *state, const char *name)
 {
 	static const char *const names[] = {
-		[LAB_SEND] = "send",
-		[LAB_WRITE] = "write",
-		[LAB_READ] = "read",
-		[LAB_LAMBDA] = "lambda",
+		[LAB_SEND] = "send",	 [LAB_WRITE] = "write", [LAB_READ] = "read",
+		[LAB_LAMBDA] = "lambda", [LAB_TRACE] = "trace",
 	};
 
 	for (size_t i = LAB_SEND; i < RNIC_COUNT_OF(names); i++) {
@@ -99,10 +114,22 @@ static enum lab_mode_id mode(struct argp_state *state, const char *name)
 	return 0;
 }
 
+static const struct trace_operation *operation(struct argp_state *state, const char *name)
+{
+	const struct trace_operation *found = trace_operation_find(name);
+
+	if (found == NULL)
+		argp_error(state, "trace shows send, write, write-imm, read or add, not \"%s\"",
+			   name);
+	return found;
+}
+
 static void argument(struct lab_options *options, char *text, struct argp_state *state)
 {
 	if (state->arg_num == 0)
 		options->mode = mode(state, text);
+	else if (state->arg_num == 1 && options->mode == LAB_TRACE)
+		options->operation = operation(state, text);
 	else if (state->arg_num == 1)
 		options->server = text;
 	else
@@ -111,8 +138,12 @@ static void argument(struct lab_options *options, char *text, struct argp_state 
 
 static void lab_options_check(struct lab_options *options, struct argp_state *state)
 {
-	bool is_lambda = options->mode == LAB_LAMBDA;
+	bool is_lambda = options->mode == LAB_LAMBDA, is_trace = options->mode == LAB_TRACE;
 
+	if (is_trace && options->operation == NULL)
+		argp_error(state, "trace what: send, write, write-imm, read or add?");
+	if (is_trace && options->mtu_bytes == 0)
+		options->mtu_bytes = TRACE_MTU_BYTES;
 	if (options->buffer_bytes == 0)
 		options->buffer_bytes = is_lambda ? LAMBDA_BUFFER_BYTES : BUFFER_BYTES;
 	if (is_lambda && options->buffer_bytes < LAMBDA_BUFFER_BYTES_MIN)
@@ -208,6 +239,39 @@ static error_t parse_lambda(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
+static error_t parse_trace(int key, char *text, struct argp_state *state)
+{
+	struct lab_options *options = state->input;
+
+	switch (key) {
+	case OPTION_BYTES:
+		options->bytes = lab_options_number(state, "--bytes", text, 1, TRACE_BYTES_MAX);
+		break;
+	case OPTION_COUNT:
+		options->count = lab_options_number(state, "--count", text, 1, TRACE_COUNT_MAX);
+		break;
+	case OPTION_RECEIVE_AFTER:
+		options->receive_after_ms =
+			lab_options_number(state, "--receive-after", text, 1, 1000);
+		break;
+	case OPTION_FAULT:
+		options->fault = text;
+		break;
+	case OPTION_CAPTURES:
+		options->captures = text;
+		break;
+	case OPTION_JSON:
+		options->is_json = true;
+		break;
+	case OPTION_INSIDE:
+		options->inside_fd = (int)lab_options_number(state, "--inside", text, 0, INT_MAX);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
 static error_t lab_options_parse(int key, char *text, struct argp_state *state)
 {
 	switch (key) {
@@ -215,7 +279,7 @@ static error_t lab_options_parse(int key, char *text, struct argp_state *state)
 		argument(state->input, text, state);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which mode: send, write, read or lambda?");
+		argp_error(state, "which mode: send, write, read, lambda or trace?");
 		return 0;
 	case ARGP_KEY_END:
 		lab_options_check(state->input, state);
@@ -223,7 +287,9 @@ static error_t lab_options_parse(int key, char *text, struct argp_state *state)
 	default:
 		if (parse_link(key, text, state) == 0)
 			return 0;
-		return parse_lambda(key, text, state);
+		if (parse_lambda(key, text, state) == 0)
+			return 0;
+		return parse_trace(key, text, state);
 	}
 }
 
@@ -232,9 +298,11 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = lab_options_parse,
-		.args_doc = "send|write|read|lambda [SERVER]",
+		.args_doc = "send|write|read|lambda [SERVER]\n"
+			    "trace send|write|write-imm|read|add",
 		.doc = "The operations of an RDMA network interface, one at a time. Without SERVER "
-		       "this is a server, with a server's name or address its client.",
+		       "this is a server, with a server's name or address its client. Trace "
+		       "shows each step and packet of an operation.",
 	};
 
 	*options = (struct lab_options){
@@ -248,6 +316,10 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 		.cpu_limit_s = 1,
 		.wall_limit_s = 5,
 		.memory_limit_bytes = 1 << 20,
+		.bytes = 3000,
+		.count = 1,
+		.inside_fd = -1,
+		.arguments = argv,
 	};
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

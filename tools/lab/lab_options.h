@@ -4,6 +4,7 @@
 #define TOOLS_LAB_LAB_OPTIONS_H
 
 #include "tools/lab/exchange/exchange_message.h"
+#include "tools/lab/trace/trace_operation.h"
 
 #include <stdbool.h>
 
@@ -36,6 +37,16 @@ struct lab_options {
 	uint32_t cpu_limit_s;
 	uint32_t wall_limit_s;
 	uint32_t memory_limit_bytes;
+
+	const struct trace_operation *operation; /* of trace; NULL otherwise */
+	uint32_t bytes;				 /* of each message */
+	uint32_t count;				 /* work requests */
+	uint32_t receive_after_ms;		 /* how late the receives are; 0: before the rest */
+	const char *fault;			 /* rules as of rnicd(8); NULL: none */
+	const char *captures;			 /* the directory for captures; NULL: none */
+	bool is_json;
+	int inside_fd;	  /* the steps of the session; -1: this process starts the hosts */
+	char **arguments; /* the command line */
 };
 
 /* Reads the arguments; prints the usage and exits when they are wrong. Pointers into argv. */

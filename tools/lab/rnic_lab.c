@@ -2,6 +2,7 @@
 /* rnic-lab: the operations of an RDMA network interface, one at a time, between two programs. */
 #include "tools/lab/lab_text.h"
 #include "tools/lab/modes/lab_modes.h"
+#include "tools/lab/trace/lab_trace.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,7 +28,9 @@ int main(int argc, char **argv)
 		lab_say("cannot watch for signals: %s", strerror(-result));
 		return EXIT_FAILURE;
 	}
-	if (options.server)
+	if (options.mode == LAB_TRACE)
+		result = lab_trace_run(&options, &watch);
+	else if (options.server)
 		result = lab_client_run(modes[options.mode], &options, &watch);
 	else
 		result = lab_server_run(modes[options.mode], &options, &watch);
@@ -35,5 +38,5 @@ int main(int argc, char **argv)
 	if (result != -EINTR)
 		return result ? EXIT_FAILURE : EXIT_SUCCESS;
 	/* A signal is the normal end of a server; a client has not reached the end of its input. */
-	return options.server ? 128 + watch.signal : EXIT_SUCCESS;
+	return options.server || options.mode == LAB_TRACE ? 128 + watch.signal : EXIT_SUCCESS;
 }

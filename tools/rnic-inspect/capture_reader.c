@@ -25,7 +25,10 @@
 #define PCAPNG_BYTE_ORDER_MAGIC 0x1a2b3c4du
 #define PCAPNG_BLOCK_BYTES_MIN	12
 #define PCAPNG_OPTION_END	0
-#define PCAPNG_OPTION_TSRESOL	9
+#define PCAPNG_OPTION_COMMENT	1 /* of any block */
+#define PCAPNG_OPTION_FLAGS	2 /* of an enhanced packet block */
+#define PCAPNG_OPTION_TSRESOL	9 /* of an interface */
+#define PCAPNG_DIRECTION_MASK	3
 
 #define INTERFACES_MAX 256
 
@@ -198,31 +201,76 @@ static uint64_t units_from_resolution(uint8_t resolution)
 	return units;
 }
 
+struct capture_option {
+	uint16_t code;
+	const uint8_t *value;
+	size_t value_bytes;
+};
+
+static size_t padded(size_t bytes)
+{
+	return (bytes + 3) & ~(size_t)3;
+}
+
+/*
+ * Reads the option at `*at` of a block's body, which `*at` is within, and moves on. Returns 1; 0 at
+ * the end; or -EBADMSG for an option that is longer than the block.
+ */
+static int option_next(const struct capture_reader *reader, const uint8_t *body, size_t length,
+		       size_t *at, struct capture_option *option)
+{
+	if (length - *at < 4)
+		return 0;
+	option->code = read_u16(reader, body + *at);
+	option->value_bytes = read_u16(reader, body + *at + 2);
+	option->value = body + *at + 4;
+	*at += 4;
+	if (option->code == PCAPNG_OPTION_END)
+		return 0;
+	if (padded(option->value_bytes) > length - *at)
+		return -EBADMSG;
+	*at += padded(option->value_bytes);
+	return 1;
+}
+
 static int interface_read(struct capture_reader *reader, const uint8_t *body, size_t length)
 {
 	struct capture_interface interface = {.units_per_second = 1000000};
+	struct capture_option option;
 	size_t at = 8;
+	int result;
 
 	if (length < 8 || reader->interface_count == INTERFACES_MAX)
 		return -EBADMSG;
 	interface.link_type = read_u16(reader, body);
-	while (length - at >= 4) {
-		uint16_t code = read_u16(reader, body + at);
-		size_t value_bytes = read_u16(reader, body + at + 2);
-
-		at += 4;
-		if (code == PCAPNG_OPTION_END)
-			break;
-		if (((value_bytes + 3) & ~(size_t)3) > length - at)
-			return -EBADMSG;
-		if (code == PCAPNG_OPTION_TSRESOL && value_bytes == 1)
-			interface.units_per_second = units_from_resolution(body[at]);
-		at += (value_bytes + 3) & ~(size_t)3;
+	while ((result = option_next(reader, body, length, &at, &option)) == 1) {
+		if (option.code == PCAPNG_OPTION_TSRESOL && option.value_bytes == 1)
+			interface.units_per_second = units_from_resolution(option.value[0]);
 	}
-	if (interface.units_per_second == 0)
+	if (result != 0 || interface.units_per_second == 0)
 		return -EBADMSG;
 	reader->interfaces[reader->interface_count++] = interface;
 	return 0;
+}
+
+/* Options behind one that is damaged are left out: the frame is good without them. */
+static void enhanced_packet_options(const struct capture_reader *reader, const uint8_t *body,
+				    size_t length, size_t at, struct capture_frame *frame)
+{
+	struct capture_option option;
+
+	while (at <= length && option_next(reader, body, length, &at, &option) == 1) {
+		if (option.code == PCAPNG_OPTION_COMMENT && frame->comment == NULL) {
+			frame->comment = option.value;
+			frame->comment_bytes = option.value_bytes;
+		} else if (option.code == PCAPNG_OPTION_FLAGS && option.value_bytes == 4) {
+			const uint32_t way = read_u32(reader, option.value) & PCAPNG_DIRECTION_MASK;
+
+			frame->direction = way == 1   ? CAPTURE_INBOUND
+					   : way == 2 ? CAPTURE_OUTBOUND
+						      : CAPTURE_UNKNOWN;
+		}
+	}
 }
 
 static int enhanced_packet_read(const struct capture_reader *reader, const uint8_t *body,
@@ -243,6 +291,7 @@ static int enhanced_packet_read(const struct capture_reader *reader, const uint8
 		.captured_bytes = read_u32(reader, body + 12),
 		.original_bytes = read_u32(reader, body + 16),
 	};
+	enhanced_packet_options(reader, body, length, 20 + padded(frame->captured_bytes), frame);
 	return 1;
 }
 

@@ -12,12 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum capture_direction { CAPTURE_UNKNOWN, CAPTURE_INBOUND, CAPTURE_OUTBOUND };
+
 struct capture_frame {
 	uint64_t time_ns;     /* since the epoch; 0 when the file has no time */
 	uint32_t link_type;   /* LINKTYPE_ number of the tcpdump registry */
 	const uint8_t *bytes; /* valid until capture_reader_close() */
 	size_t captured_bytes;
 	size_t original_bytes; /* more than captured when a snapshot length cut the frame */
+	enum capture_direction direction;
+	const uint8_t *comment; /* the first one, without a final zero; NULL: none */
+	size_t comment_bytes;
 };
 
 struct capture_reader;

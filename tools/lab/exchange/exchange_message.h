@@ -40,7 +40,8 @@ enum lab_message_type {
 	LAB_PROOF,
 };
 
-enum lab_mode_id { LAB_SEND = 1, LAB_WRITE, LAB_READ, LAB_LAMBDA };
+/* TRACE has no peer, and is in no message. */
+enum lab_mode_id { LAB_SEND = 1, LAB_WRITE, LAB_READ, LAB_LAMBDA, LAB_TRACE };
 
 /* The ways for a client to prove that the server may run its code. */
 enum lab_proof_method { LAB_BY_SECRET = 1 << 0, LAB_BY_LOCAL_USER = 1 << 1 };

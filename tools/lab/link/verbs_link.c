@@ -151,7 +151,7 @@ static int verbs_link_to_init(struct verbs_link *link, unsigned int access)
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-static int to_rtr(struct verbs_link *link, const struct lab_endpoint *peer)
+int verbs_link_to_rtr(struct verbs_link *link, const struct lab_endpoint *peer)
 {
 	enum ibv_mtu theirs = (enum ibv_mtu)peer->mtu;
 	struct ibv_qp_attr attributes = {
@@ -167,14 +167,18 @@ static int to_rtr(struct verbs_link *link, const struct lab_endpoint *peer)
 			    .grh = {.sgid_index = (uint8_t)link->gid_index,
 				    .hop_limit = HOP_LIMIT}},
 	};
+	int error;
 
 	memcpy(attributes.ah_attr.grh.dgid.raw, peer->gid, sizeof(peer->gid));
-	return -ibv_modify_qp(link->qp, &attributes,
+	error = ibv_modify_qp(link->qp, &attributes,
 			      IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
+	if (error)
+		lab_say("cannot bring the queue pair into RTR: %s", strerror(error));
+	return -error;
 }
 
-static int to_rts(struct verbs_link *link)
+int verbs_link_to_rts(struct verbs_link *link)
 {
 	struct ibv_qp_attr attributes = {
 		.qp_state = IBV_QPS_RTS,
@@ -184,24 +188,20 @@ static int to_rts(struct verbs_link *link)
 		.rnr_retry = RNR_RETRY_FOREVER,
 		.max_rd_atomic = READS,
 	};
+	int error = ibv_modify_qp(link->qp, &attributes,
+				  IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 
-	return -ibv_modify_qp(link->qp, &attributes,
-			      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	if (error)
+		lab_say("cannot bring the queue pair into RTS: %s", strerror(error));
+	return -error;
 }
 
 int verbs_link_connect(struct verbs_link *link, const struct lab_endpoint *peer)
 {
-	int error = to_rtr(link, peer);
+	int error = verbs_link_to_rtr(link, peer);
 
-	if (error) {
-		lab_say("cannot bring the queue pair into RTR: %s", strerror(-error));
-		return error;
-	}
-	error = to_rts(link);
-	if (error)
-		lab_say("cannot bring the queue pair into RTS: %s", strerror(-error));
-	return error;
+	return error ? error : verbs_link_to_rts(link);
 }
 
 int verbs_link_open(struct verbs_link *link, const struct lab_options *options, unsigned int access,

@@ -59,6 +59,10 @@ void verbs_link_describe(const struct verbs_link *link, struct lab_endpoint *end
 /* Brings the queue pair into RTR and RTS, towards the peer. */
 int verbs_link_connect(struct verbs_link *link, const struct lab_endpoint *peer);
 
+/* The two steps of verbs_link_connect(). */
+int verbs_link_to_rtr(struct verbs_link *link, const struct lab_endpoint *peer);
+int verbs_link_to_rts(struct verbs_link *link);
+
 int verbs_region_create(struct verbs_link *link, size_t bytes, unsigned int access,
 			struct verbs_region *region);
 void verbs_region_destroy(struct verbs_region *region);
