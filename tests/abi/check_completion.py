@@ -51,7 +51,9 @@ VALUES = [
     ("rnic-run --ns -s a.sock ls -", "offset 4", ["*::arguments:_normal"]),
     ("rnic-run --socket = a.sock ls -", "offset 4", ["(-):command:_command_names"]),
     ("rnic-inspect /etc/passw", "/etc/passwd", ["1:argument:_files"]),
-    ("rnic-lab la", "lambda", ["1:argument:(send write read lambda)", "2:argument:_hosts"]),
+    ("rnic-lab la", "lambda", ["1:argument:(send write read lambda trace)",
+                          "2:argument:{_hosts; compadd --  send write write-imm read add}"]),
+    ("rnic-lab trace write-", "write-imm", []),
     ("rnic-lambda-cc -o /etc/passw", "/etc/passwd", ["-o+", ":_files"]),
 ]
 SUBCOMMANDS = {"rnicctl": "show"}

@@ -298,11 +298,12 @@ void lab_options_read(struct lab_options *options, int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = lab_options_parse,
-		.args_doc = "send|write|read|lambda [SERVER]\n"
-			    "trace send|write|write-imm|read|add",
+		.args_doc = "send|write|read|lambda|trace "
+			    "[SERVER|send|write|write-imm|read|add]",
 		.doc = "The operations of an RDMA network interface, one at a time. Without SERVER "
 		       "this is a server, with a server's name or address its client. Trace "
-		       "shows each step and packet of an operation.",
+		       "runs an operation between two hosts of its own, and shows each step and "
+		       "packet.",
 	};
 
 	*options = (struct lab_options){

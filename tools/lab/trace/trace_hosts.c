@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -72,13 +73,14 @@ static int hosts_find_places(struct trace_hosts *hosts, const char *captures)
 {
 	const char *under = getenv("TMPDIR");
 
-	hosts->keeps_captures = captures != NULL;
 	snprintf(hosts->directory, sizeof(hosts->directory), "%s/rnic-lab-XXXXXX",
 		 under != NULL && under[0] == '/' ? under : "/tmp");
 	if (mkdtemp(hosts->directory) == NULL) {
-		lab_say("cannot make the directory %s: %s", hosts->directory, strerror(errno));
+		const int error = -errno;
+
+		lab_say("cannot make the directory %s: %s", hosts->directory, strerror(-error));
 		hosts->directory[0] = '\0';
-		return -errno;
+		return error;
 	}
 	for (enum trace_side side = 0; side < TRACE_SIDES; side++) {
 		struct trace_host *host = &hosts->of[side];
@@ -239,16 +241,21 @@ void trace_hosts_stop(struct trace_hosts *hosts)
 		host_stop(&hosts->of[side]);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+	(void)status;
+	(void)kind;
+	(void)place;
+	remove(path);
+	return 0;
+}
+
+/* A daemon that a signal met at its start leaves its socket. */
 void trace_hosts_end(struct trace_hosts *hosts)
 {
 	trace_hosts_stop(hosts);
-	for (enum trace_side side = 0; side < TRACE_SIDES; side++) {
-		unlink(hosts->of[side].log);
-		if (!hosts->keeps_captures)
-			unlink(hosts->of[side].capture);
-	}
 	if (hosts->directory[0] != '\0')
-		rmdir(hosts->directory);
+		nftw(hosts->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- the session ---- */

@@ -24,8 +24,7 @@ struct trace_host {
 };
 
 struct trace_hosts {
-	char directory[PATH_MAX - NAME_MAX - 1]; /* of sockets and logs; "" for none */
-	bool keeps_captures;			 /* they are in the user's directory */
+	char directory[PATH_MAX - NAME_MAX - 1]; /* for all their files; "" for none */
 	struct trace_host of[TRACE_SIDES];
 };
 

@@ -11,6 +11,7 @@
 
 /* In the comments of a capture: what a rule of --fault did, and what the requester sends again. */
 #define DROPPED	       "dropped by rule"
+#define DAMAGED	       "damaged after this"
 #define RETRANSMISSION ", retransmission"
 #define OF_SERVICE     "RC "
 
@@ -27,11 +28,18 @@ __attribute__((format(printf, 2, 3))) static void words_add(char text[TRACE_MEAN
 	va_end(arguments);
 }
 
+static bool words_begin(const char *text, const char *words)
+{
+	return strncmp(text, words, strlen(words)) == 0;
+}
+
 bool trace_is_lost(const struct trace_line *line)
 {
+	const struct trace_packet *arrival = line->arrival;
+
 	return line->packet != NULL &&
-	       (line->arrival == NULL || line->arrival->is_broken ||
-		strncmp(line->arrival->note, DROPPED, strlen(DROPPED)) == 0);
+	       (arrival == NULL || arrival->is_broken || words_begin(arrival->note, DROPPED) ||
+		words_begin(arrival->note, DAMAGED));
 }
 
 /* ---- steps ---- */
@@ -47,7 +55,7 @@ void trace_what(const struct trace_record *record, const struct trace_line *line
 	const struct trace_step *step = line->step;
 	const char *name = line->packet != NULL ? line->packet->row->name : NULL;
 
-	if (name != NULL && strncmp(name, OF_SERVICE, strlen(OF_SERVICE)) == 0)
+	if (name != NULL && words_begin(name, OF_SERVICE))
 		name += strlen(OF_SERVICE);
 	if (name != NULL)
 		snprintf(text, TRACE_WHAT_BYTES, "%s", name);
@@ -75,7 +83,7 @@ static void state_meaning(const struct trace_record *record, const struct trace_
 		}
 	}
 	if (step->state == IBV_QPS_INIT)
-		words_add(text, "queue pair 0x%06x has a port and rights, and may take receives",
+		words_add(text, "queue pair 0x%06x has a port and rights, and takes receives",
 			  step->qpn);
 	else if (step->state == IBV_QPS_RTR)
 		words_add(text, "ready to receive from %c: queue pair 0x%06x, the first PSN is %u",
@@ -122,10 +130,7 @@ static void bytes_meaning(const struct trace_record *record, const struct trace_
 		(uint32_t)rnic_psn_distance(line->packet->psn, rnic_psn(line->request->psn));
 	const uint32_t first = place * record->mtu_bytes;
 
-	words_add(text, "bytes %u to %u of %u", first, first + line->packet->payload_bytes - 1,
-		  line->request->bytes);
-	if (line->packet->ack_request)
-		words_add(text, ", wants an acknowledgement");
+	words_add(text, "bytes %u to %u", first, first + line->packet->payload_bytes - 1);
 }
 
 static void request_meaning(const struct trace_record *record, const struct trace_line *line,
@@ -141,9 +146,11 @@ static void request_meaning(const struct trace_record *record, const struct trac
 	else if (packet->row->operation == RNIC_OPERATION_READ_REQUEST)
 		words_add(text, "asks B's device for the bytes");
 	else if (packet->row->headers & RNIC_HEADER_ATOMIC)
-		words_add(text, "asks B's device to change 8 bytes at once");
+		words_add(text, "asks B's device to add to 8 bytes");
 	else
 		words_add(text, "no bytes");
+	if (packet->ack_request)
+		words_add(text, ", wants an ACK");
 }
 
 static void acknowledge_meaning(const struct trace_line *line, char text[TRACE_MEANING_BYTES])
@@ -176,7 +183,7 @@ static void response_meaning(const struct trace_record *record, const struct tra
 		acknowledge_meaning(line, text);
 }
 
-/* How the other end took it, where that is not as usual. */
+/* How the other end took it, where that is not as usual: the main clause of the device's words. */
 static void fate_meaning(const struct trace_line *line, char text[TRACE_MEANING_BYTES])
 {
 	const char other = letters[1 - line->side];
@@ -188,7 +195,8 @@ static void fate_meaning(const struct trace_line *line, char text[TRACE_MEANING_
 	else if (trace_is_lost(line))
 		words_add(text, "; LOST: %s", line->arrival->note);
 	else if (line->arrival->note[0] != '\0')
-		words_add(text, "; %c: %s", other, line->arrival->note);
+		words_add(text, "; %c: %.*s", other, (int)strcspn(line->arrival->note, ";."),
+			  line->arrival->note);
 }
 
 void trace_meaning(const struct trace_record *record, const struct trace_line *line,
@@ -200,7 +208,7 @@ void trace_meaning(const struct trace_record *record, const struct trace_line *l
 		return;
 	}
 	if (line->packet->row->service == RNIC_SERVICE_MANUFACTURER)
-		words_add(text, "between two rnicd alone: which packets are missing");
+		words_add(text, "rnicd tells rnicd what is missing; no other device sends it");
 	else if (line->packet->row->is_request)
 		request_meaning(record, line, text);
 	else
