@@ -98,5 +98,6 @@ leaves 'PATH=/usr/bin:/bin:/usr/sbin:/sbin dpkg-buildpackage -us -uc -b' \
 	'it is the same with another PATH'
 
 typed_elsewhere doc/tutorial.md tests/interop/newcomer/tutorial.sh
+typed_elsewhere doc/on-the-wire.md tests/interop/newcomer/tutorial.sh
 typed_elsewhere doc/mistakes.md tests/interop/newcomer/mistakes.sh
 typed_elsewhere doc/guide/conditions.md tests/interop/newcomer/conditions_page.sh

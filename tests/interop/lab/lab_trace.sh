@@ -60,8 +60,8 @@ check "a trace that leaves out a packet is found" is_found "$WORK/short.json"
 
 counts lost 1 '"lost":true'
 counts lost 1 "NAK: 1001 is missing"
-check "lost: and sent again" grep -q '"what":"WRITE MIDDLE","meaning":"retransmission' "$WORK/lost.json"
-counts unheard 1 "received before: answered again"
+check "lost: and sent again" grep -q '"what":"WRITE MIDDLE","meaning":"again' "$WORK/lost.json"
+check "unheard: B answers again" grep -q "has it, answers again" "$WORK/unheard.json"
 counts late 1 '"what":"completion","meaning":"receive 1: success"'
 check "late: B is not ready before" grep -q "RNR NAK: 1000 found no receive" "$WORK/late.json"
 counts gone 3 '"lost":true'

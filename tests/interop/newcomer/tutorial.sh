@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Types doc/tutorial.md: what the page shows comes, from two RNICs to a network that loses packets.
+# Types doc/tutorial.md and doc/on-the-wire.md: what the pages show comes, from two RNICs to a
+# network that loses packets, and what happens on the wire then.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/page.sh"
 
@@ -26,6 +27,15 @@ done <"$WORK/titles"
 
 check "the bad network lost packets" grep -qE '^ *fault drop=10% +[1-9]' "$WORK/typed"
 check "and they were sent again" grep -qE '^ *retransmitted_pkts +[1-9]' "$WORK/typed"
+
+# ---- the second tutorial ----
+
+page=$DOC/on-the-wire.md
+python3 -B "$NEWCOMER/type_page.py" titles "$page" >"$WORK/titles"
+check "the second page has its four sections" test "$(wc -l <"$WORK/titles")" -eq 4
+while read -r title; do
+	types on-the-wire.md "$title"
+done <"$WORK/titles"
 
 hangs() {
 	! PAGE_SECONDS=1 run_script && grep -qx "it hangs" "$WORK/typed"

@@ -14,7 +14,8 @@ struct trace_order {
 	struct rnic_psn posted_end;   /* behind the last work request with a place */
 	/* Behind the last packet that A knows to be acknowledged, and that B has taken. */
 	struct rnic_psn reached[TRACE_SIDES];
-	uint64_t time_ns; /* of the last line */
+	uint64_t reached_ns[TRACE_SIDES]; /* when that packet came */
+	uint64_t time_ns;		  /* of the last line */
 };
 
 static const struct trace_packet *order_packet(const struct trace_order *order,
@@ -44,13 +45,26 @@ static uint64_t order_time_ns(const struct trace_order *order, enum trace_source
 	return packet != NULL ? packet->time_ns : UINT64_MAX;
 }
 
+/*
+ * Whether all packets have their place that the side's device sent in the turn in which it took the
+ * last packet: all of a turn have one time, which is before the program sees a completion of it.
+ */
+static bool order_has_turn(const struct trace_order *order, enum trace_side side)
+{
+	const enum trace_source source = side == TRACE_A ? TRACE_FROM_A : TRACE_FROM_B;
+	const struct trace_packet *packet = order_packet(order, source);
+
+	return packet == NULL || packet->time_ns != order->reached_ns[side];
+}
+
 static bool order_is_step_ready(const struct trace_order *order, const struct trace_step *step)
 {
 	const struct rnic_psn end = rnic_psn_add(rnic_psn(step->psn), (int32_t)step->packets);
 	const bool is_completion = step->kind == TRACE_DONE || step->kind == TRACE_RECEIVED;
 
 	return !is_completion || step->status != 0 ||
-	       rnic_psn_distance(order->reached[step->side], end) >= 0;
+	       (rnic_psn_distance(order->reached[step->side], end) >= 0 &&
+		order_has_turn(order, step->side));
 }
 
 static bool order_is_packet_ready(const struct trace_order *order, enum trace_source source,
@@ -96,12 +110,6 @@ static enum trace_source order_choose(const struct trace_order *order)
 	return best != TRACE_SOURCES ? best : earliest;
 }
 
-static void order_advance(struct rnic_psn *reached, struct rnic_psn end)
-{
-	if (rnic_psn_distance(end, *reached) > 0)
-		*reached = end;
-}
-
 /* What a packet that came allows its host to do. */
 static void order_note_arrival(struct trace_order *order, enum trace_side side,
 			       const struct trace_packet *packet)
@@ -109,9 +117,13 @@ static void order_note_arrival(struct trace_order *order, enum trace_side side,
 	const bool is_refused = packet->note[0] != '\0' || packet->is_broken;
 	const bool is_answer = side == TRACE_A && (packet->row->headers & RNIC_HEADER_AETH) != 0 &&
 			       rnic_syndrome_kind(packet->syndrome) == RNIC_SYNDROME_ACK;
+	const struct rnic_psn end = rnic_psn_add(packet->psn, 1);
 
-	if (!is_refused && (side == TRACE_B || is_answer))
-		order_advance(&order->reached[side], rnic_psn_add(packet->psn, 1));
+	if (is_refused || (side == TRACE_A && !is_answer) ||
+	    rnic_psn_distance(end, order->reached[side]) <= 0)
+		return;
+	order->reached[side] = end;
+	order->reached_ns[side] = packet->time_ns;
 }
 
 static void order_note_step(struct trace_order *order, const struct trace_step *step)

@@ -66,7 +66,7 @@ static void printer_take_text(void *context, const struct trace_line *line)
 	}
 	trace_what(printer->record, line, what);
 	trace_meaning(printer->record, line, meaning);
-	printf("%6" PRIu64 ".%03" PRIu64 "  %s%-8s%s  %-20s %5s %5s  %s\n", time_ns / 1000000,
+	printf("%4" PRIu64 ".%03" PRIu64 "  %s%-8s%s  %-20s %5s %5s  %s\n", time_ns / 1000000,
 	       time_ns / 1000 % 1000, colour, printer_who(line), colour[0] != '\0' ? "\033[0m" : "",
 	       what, psn, bytes, meaning);
 }
@@ -80,7 +80,7 @@ void trace_print_text(const struct trace_record *record)
 
 	printf("A is %s, B is %s. A packet carries %u bytes at most.\n", record->addresses[TRACE_A],
 	       record->addresses[TRACE_B], record->mtu_bytes);
-	printf("%10s  %-8s  %-20s %5s %5s  %s\n", "ms", "who", "what", "PSN", "bytes",
+	printf("%8s  %-8s  %-20s %5s %5s  %s\n", "ms", "who", "what", "PSN", "bytes",
 	       "what it means");
 	trace_order_run(record, printer_take_text, &printer);
 }

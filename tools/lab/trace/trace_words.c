@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/lab/trace/trace_words.h"
 
+#include "proto/base/bits.h"
 #include "proto/base/operation.h"
 #include "proto/wire/syndrome.h"
 
@@ -133,6 +134,17 @@ static void bytes_meaning(const struct trace_record *record, const struct trace_
 	words_add(text, "bytes %u to %u", first, first + line->packet->payload_bytes - 1);
 }
 
+/* `which` is ` 1 of 7`, as the requester counts its retries, or other words. */
+static void again_meaning(const char *which, char text[TRACE_MEANING_BYTES])
+{
+	unsigned number, most;
+
+	if (sscanf(which, " %u of %u", &number, &most) == 2)
+		words_add(text, "again (%u of %u): ", number, most);
+	else
+		words_add(text, "again: ");
+}
+
 static void request_meaning(const struct trace_record *record, const struct trace_line *line,
 			    char text[TRACE_MEANING_BYTES])
 {
@@ -140,7 +152,7 @@ static void request_meaning(const struct trace_record *record, const struct trac
 	const char *again = strstr(packet->note, RETRANSMISSION);
 
 	if (again != NULL)
-		words_add(text, "%s: ", again + 2);
+		again_meaning(again + strlen(RETRANSMISSION), text);
 	if (line->request != NULL && packet->payload_bytes > 0)
 		bytes_meaning(record, line, text);
 	else if (packet->row->operation == RNIC_OPERATION_READ_REQUEST)
@@ -183,20 +195,40 @@ static void response_meaning(const struct trace_record *record, const struct tra
 		acknowledge_meaning(line, text);
 }
 
-/* How the other end took it, where that is not as usual: the main clause of the device's words. */
+/* What a device says of a packet that came, and the same in a few words. */
+static const struct {
+	const char *note;
+	const char *words;
+} short_notes[] = {
+	{"No receive entry", "has no receive"},
+	{"packets before this one", "misses those before"},
+	{"received before", "has it, answers again"},
+};
+
+static void refusal_meaning(const char *note, char who, char text[TRACE_MEANING_BYTES])
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(short_notes); i++) {
+		if (words_begin(note, short_notes[i].note)) {
+			words_add(text, "; %c %s", who, short_notes[i].words);
+			return;
+		}
+	}
+	words_add(text, "; %c: %.*s", who, (int)strcspn(note, ";."), note);
+}
+
+/* How the other end took it, where that is not as usual. */
 static void fate_meaning(const struct trace_line *line, char text[TRACE_MEANING_BYTES])
 {
-	const char other = letters[1 - line->side];
+	const char *note = line->arrival != NULL ? line->arrival->note : "";
 
 	if (line->arrival == NULL)
-		words_add(text, "; LOST: it did not arrive");
-	else if (line->arrival->is_broken)
-		words_add(text, "; LOST: it came damaged, the ICRC is wrong");
-	else if (trace_is_lost(line))
-		words_add(text, "; LOST: %s", line->arrival->note);
-	else if (line->arrival->note[0] != '\0')
-		words_add(text, "; %c: %.*s", other, (int)strcspn(line->arrival->note, ";."),
-			  line->arrival->note);
+		words_add(text, "; LOST: did not arrive");
+	else if (line->arrival->is_broken || words_begin(note, DAMAGED))
+		words_add(text, "; LOST: came damaged, its ICRC is wrong");
+	else if (words_begin(note, DROPPED))
+		words_add(text, "; LOST%s", note + strlen("dropped"));
+	else if (note[0] != '\0')
+		refusal_meaning(note, letters[1 - line->side], text);
 }
 
 void trace_meaning(const struct trace_record *record, const struct trace_line *line,
