@@ -156,6 +156,8 @@ types 'rnic-run rnic-lab read 127.0.0.1' \
 says 'Read data \(6 bytes from position 0\): Hello'
 says 'this range is outside the stored text, which has positions 0 to 24'
 end_background
+types 'rnic-lab trace send --bytes 100'
+says 'A ---> B  SEND ONLY +1000 +100  bytes 0 to 99, wants an ACK'
 types 'seq 100000 > numbers'
 types '(umask 077; head -c 32 /dev/urandom > key)'
 serves 'rnic-run rnic-lab lambda --allow-lambda --secret key --table numbers &' tcp 7471

@@ -45,7 +45,7 @@ struct lab_options {
 	const char *fault;			 /* rules as of rnicd(8); NULL: none */
 	const char *captures;			 /* the directory for captures; NULL: none */
 	bool is_json;
-	int inside_fd;	  /* the steps of the session; -1: this process starts the hosts */
+	int inside_fd;	  /* the steps of the lesson; -1: this process starts the hosts */
 	char **arguments; /* the command line */
 };
 

@@ -88,7 +88,8 @@ refuses() {
 check "a rule that is none" refuses "expected drop" "$BIN/rnic-lab" trace send --fault nonsense
 check "no operation" refuses "trace what: send" "$BIN/rnic-lab" trace
 check "another operation" refuses "trace shows send" "$BIN/rnic-lab" trace flush
-check "the device in the program" refuses "leave it out" env RNIC_DIRECT=1 "$BIN/rnic-lab" trace send
+check "the device in the program" refuses "leave it out" \
+	env RNIC_DIRECT=1 "$BIN/rnic-lab" trace send
 check "no such directory" refuses "cannot open the directory" \
 	"$BIN/rnic-lab" trace send --captures "$WORK/none"
 mkdir "$WORK/kept"

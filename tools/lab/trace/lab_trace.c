@@ -4,7 +4,7 @@
 #include "tools/lab/lab_text.h"
 #include "tools/lab/trace/trace_hosts.h"
 #include "tools/lab/trace/trace_print.h"
-#include "tools/lab/trace/trace_session.h"
+#include "tools/lab/trace/trace_lesson.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ int lab_trace_run(const struct lab_options *options, struct lab_watch *watch)
 	int steps_fd, result, reported;
 
 	if (options->inside_fd >= 0)
-		return trace_session_run(options, watch, options->inside_fd);
+		return trace_lesson_run(options, watch, options->inside_fd);
 	if (trace_is_direct()) {
 		lab_say("trace needs the packets that a daemon captures, and with --direct there "
 			"are none: leave it out");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/lab/trace/trace_hosts.h"
+#include "tools/lab/trace/trace_fault.h"
 
 #include "proto/base/bits.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "tools/lab/lab_text.h"
 #include "proto/base/bits.h"
 #include "tools/lab/lambda/program_directory.h"
+#include "tools/lab/trace/trace_fault.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -258,11 +259,11 @@ void trace_hosts_end(struct trace_hosts *hosts)
 		nftw(hosts->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- the session ---- */
+/* ---- the lesson ---- */
 
 /* In a child: rnic-run, and below it this program with its own arguments and one more. */
-__attribute__((noreturn)) static void session_execute(const struct trace_hosts *hosts, char **own,
-						      int fd, pid_t parent)
+__attribute__((noreturn)) static void lesson_execute(const struct trace_hosts *hosts, char **own,
+						     int fd, pid_t parent)
 {
 	char launcher[PATH_MAX], program[PATH_MAX], inside[32];
 	char *arguments[48] = {launcher,   "--no-daemon",
@@ -281,7 +282,7 @@ __attribute__((noreturn)) static void session_execute(const struct trace_hosts *
 }
 
 /* Waits for the child; a signal ends both. */
-static int session_wait(pid_t pid, struct lab_watch *watch)
+static int lesson_wait(pid_t pid, struct lab_watch *watch)
 {
 	const struct timespec pause = {.tv_nsec = STOP_POLL_NS};
 	int status = 0, result = 0;
@@ -305,10 +306,10 @@ int trace_hosts_run(const struct trace_hosts *hosts, char **arguments, int fd,
 	const pid_t pid = fork();
 
 	if (pid == 0)
-		session_execute(hosts, arguments, fd, parent);
+		lesson_execute(hosts, arguments, fd, parent);
 	if (pid < 0) {
-		lab_say("there is no process for the session");
+		lab_say("there is no process for the lesson");
 		return -EAGAIN;
 	}
-	return session_wait(pid, watch);
+	return lesson_wait(pid, watch);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two hosts of a traced session: an rnicd each, on a loopback address of its own, which writes
+ * The two hosts of a traced lesson: an rnicd each, on a loopback address of its own, which writes
  * all its packets to a file. They end with this process, whatever its end.
  */
 #ifndef TOOLS_LAB_TRACE_TRACE_HOSTS_H
@@ -42,18 +42,11 @@ void trace_hosts_stop(struct trace_hosts *hosts);
 void trace_hosts_end(struct trace_hosts *hosts);
 
 /*
- * Runs this program's own session on the devices of both, as `arguments` say, with the steps for
+ * Runs this program's own lesson on the devices of both, as `arguments` say, with the steps for
  * `fd`, and waits for its end. Returns as it did: 0, or a negative errno for a reason that it has
  * printed, or that this function has.
  */
 int trace_hosts_run(const struct trace_hosts *hosts, char **arguments, int fd,
 		    struct lab_watch *watch);
-
-/*
- * The rules of a --fault for a host that shows what is lost: a rule for packets that names no way
- * becomes one for received packets, which a capture has and a packet dropped at its start has not.
- * -ENOMEM; else the text is the caller's to free.
- */
-int trace_fault_for_receivers(const char *spec, char **text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the steps and packets of a session into one order: the lines of a trace.
+ * Brings the steps and packets of a lesson into one order: the lines of a trace.
  *
  * Three lists, each in its own order, are merged by time. A device stamps packets with the time at
  * which its turn began, so that time alone would let a packet leave before the program asked for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rnic-lab trace knows of a session: the steps of the program, which is both hosts, and the
+ * What rnic-lab trace knows of a lesson: the steps of the program, which is both hosts, and the
  * packets of the captures of both hosts. A asks, B answers.
  *
  * The record owns its lists; trace_record_release() gives them back.
@@ -80,7 +80,7 @@ int trace_packets_read(struct trace_packets *packets, const char *path);
 /* Finds for each packet that came the one that was sent. */
 void trace_packets_match(struct trace_packets packets[TRACE_SIDES]);
 
-/* Reads the steps that a session wrote to `fd`. Negative errno, -EBADMSG for half a step. */
+/* Reads the steps that a lesson wrote to `fd`. Negative errno, -EBADMSG for half a step. */
 int trace_steps_read(struct trace_record *record, int fd);
 
 void trace_record_release(struct trace_record *record);

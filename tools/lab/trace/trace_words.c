@@ -45,7 +45,7 @@ bool trace_is_lost(const struct trace_line *line)
 
 /* ---- steps ---- */
 
-static const char *state_name(uint8_t state)
+static const char *words_of_state(uint8_t state)
 {
 	return state == IBV_QPS_INIT ? "INIT" : state == IBV_QPS_RTR ? "RTR" : "RTS";
 }
@@ -61,7 +61,7 @@ void trace_what(const struct trace_record *record, const struct trace_line *line
 	if (name != NULL)
 		snprintf(text, TRACE_WHAT_BYTES, "%s", name);
 	else if (step->kind == TRACE_STATE)
-		snprintf(text, TRACE_WHAT_BYTES, "state %s", state_name(step->state));
+		snprintf(text, TRACE_WHAT_BYTES, "state %s", words_of_state(step->state));
 	else if (step->kind == TRACE_RECEIVE)
 		snprintf(text, TRACE_WHAT_BYTES, "post RECEIVE");
 	else if (step->kind == TRACE_REQUEST)

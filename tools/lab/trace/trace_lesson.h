@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session that is traced: one process that is both hosts, on the devices rnic0 (A) and rnic1
+ * The lesson that is traced: one process that is both hosts, on the devices rnic0 (A) and rnic1
  * (B). One thread and one clock note each step.
  */
-#ifndef TOOLS_LAB_TRACE_TRACE_SESSION_H
-#define TOOLS_LAB_TRACE_TRACE_SESSION_H
+#ifndef TOOLS_LAB_TRACE_TRACE_LESSON_H
+#define TOOLS_LAB_TRACE_TRACE_LESSON_H
 
 #include "tools/lab/exchange/lab_watch.h"
 #include "tools/lab/lab_options.h"
@@ -14,6 +14,6 @@
  * `fd` (trace_record.h), also those before an error. A completion with an error is a step as any
  * other. Prints errors; negative errno.
  */
-int trace_session_run(const struct lab_options *options, struct lab_watch *watch, int fd);
+int trace_lesson_run(const struct lab_options *options, struct lab_watch *watch, int fd);
 
 #endif
