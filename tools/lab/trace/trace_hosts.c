@@ -51,22 +51,18 @@ static bool host_is_free(uint32_t number)
 	return is_free;
 }
 
-/* Two loopback addresses whose RoCE port nobody has. */
-static int hosts_find_addresses(struct trace_hosts *hosts)
+/* Gives the host the first loopback address from `*number` on whose RoCE port nobody has. */
+static int host_find_address(struct trace_host *host, uint32_t *number)
 {
-	uint32_t number = HOST_FIRST;
-
-	for (enum trace_side side = 0; side < TRACE_SIDES; side++) {
-		while (number <= HOST_LAST && !host_is_free(number))
-			number++;
-		if (number > HOST_LAST) {
-			lab_say("UDP port %d is taken on all loopback addresses: does an rnicd "
-				"have it on 0.0.0.0?",
-				ROCE_PORT);
-			return -EADDRINUSE;
-		}
-		snprintf(hosts->of[side].address, TRACE_ADDRESS_BYTES, "127.0.0.%u", number++);
+	while (*number <= HOST_LAST && !host_is_free(*number))
+		++*number;
+	if (*number > HOST_LAST) {
+		lab_say("UDP port %d is taken on all loopback addresses: does an rnicd have it on "
+			"0.0.0.0?",
+			ROCE_PORT);
+		return -EADDRINUSE;
 	}
+	snprintf(host->address, TRACE_ADDRESS_BYTES, "127.0.0.%u", *number);
 	return 0;
 }
 
@@ -157,16 +153,13 @@ static void host_say_reason(const struct trace_host *host)
 	lab_say("no host at %s: %s", host->address, line[0] != '\0' ? line : "rnicd says nothing");
 }
 
-static int host_await(const struct trace_host *host, int ready_fd, struct lab_watch *watch)
+/* -ECHILD: the daemon ended instead. */
+static int host_await(int ready_fd, struct lab_watch *watch)
 {
 	char byte;
-	int result = lab_wait(watch, ready_fd, POLLIN, lab_deadline_ns(START_SECONDS));
+	const int result = lab_wait(watch, ready_fd, POLLIN, lab_deadline_ns(START_SECONDS));
 
-	if (result == 0 && read(ready_fd, &byte, 1) != 1)
-		result = -ECHILD;
-	if (result != 0 && result != -EINTR)
-		host_say_reason(host);
-	return result;
+	return result == 0 && read(ready_fd, &byte, 1) != 1 ? -ECHILD : result;
 }
 
 static int host_start(struct trace_host *host, char *rules, struct lab_watch *watch)
@@ -187,27 +180,9 @@ static int host_start(struct trace_host *host, char *rules, struct lab_watch *wa
 		result = -EAGAIN;
 		lab_say("there is no process for a host");
 	} else {
-		result = host_await(host, ready[0], watch);
+		result = host_await(ready[0], watch);
 	}
 	close(ready[0]);
-	return result;
-}
-
-int trace_hosts_start(struct trace_hosts *hosts, const struct lab_options *options,
-		      struct lab_watch *watch)
-{
-	char *rules = NULL;
-	int result;
-
-	*hosts = (struct trace_hosts){0};
-	result = options->fault != NULL ? trace_fault_for_receivers(options->fault, &rules) : 0;
-	if (result == 0)
-		result = hosts_find_addresses(hosts);
-	if (result == 0)
-		result = hosts_find_places(hosts, options->captures);
-	for (enum trace_side side = 0; side < TRACE_SIDES && result == 0; side++)
-		result = host_start(&hosts->of[side], rules, watch);
-	free(rules);
 	return result;
 }
 
@@ -230,6 +205,49 @@ static void host_stop(struct trace_host *host)
 		waitpid(host->pid, NULL, 0);
 		host->pid = 0;
 	}
+}
+
+/*
+ * Another trace may take an address between the check and the start, or have it for a moment for a
+ * check of its own: then another attempt follows.
+ */
+static int host_start_somewhere(struct trace_host *host, uint32_t *number, char *rules,
+				struct lab_watch *watch)
+{
+	int result;
+
+	for (int failures = 0;;) {
+		result = host_find_address(host, number);
+		if (result != 0)
+			return result;
+		result = host_start(host, rules, watch);
+		if (result != -ECHILD)
+			break;
+		host_stop(host);
+		if (host_is_free(*number) && failures++ > 0)
+			break;
+	}
+	if (result == -ECHILD || result == -ETIMEDOUT)
+		host_say_reason(host);
+	++*number;
+	return result;
+}
+
+int trace_hosts_start(struct trace_hosts *hosts, const struct lab_options *options,
+		      struct lab_watch *watch)
+{
+	uint32_t number = HOST_FIRST;
+	char *rules = NULL;
+	int result;
+
+	*hosts = (struct trace_hosts){0};
+	result = options->fault != NULL ? trace_fault_for_receivers(options->fault, &rules) : 0;
+	if (result == 0)
+		result = hosts_find_places(hosts, options->captures);
+	for (enum trace_side side = 0; side < TRACE_SIDES && result == 0; side++)
+		result = host_start_somewhere(&hosts->of[side], &number, rules, watch);
+	free(rules);
+	return result;
 }
 
 void trace_hosts_stop(struct trace_hosts *hosts)
