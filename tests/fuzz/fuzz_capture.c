@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a capture file, as rnic-inspect reads it: frames lie within the file, and each of
- * them gets a judgement.
+ * Any bytes as a capture file, as rnic-inspect reads it: frames and comments lie within the file,
+ * and each frame gets a judgement.
  */
 #include "tools/rnic-inspect/judgement.h"
 
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (error != 0)
 		return 0;
 	while (capture_reader_next(reader, &frame) == 1) {
-		assert(frame.captured_bytes <= size);
+		assert(frame.captured_bytes + frame.comment_bytes <= size);
 		assert(judge(&frame).verdict < VERDICT_COUNT);
 	}
 	capture_reader_close(reader);
