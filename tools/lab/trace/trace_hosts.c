@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/lab/trace/trace_hosts.h"
 
-#include "tools/lab/lab_text.h"
 #include "proto/base/bits.h"
+#include "tools/lab/lab_text.h"
 #include "tools/lab/lambda/program_directory.h"
 #include "tools/lab/trace/trace_fault.h"
 
@@ -117,6 +117,19 @@ __attribute__((noreturn)) static void child_execute(char **arguments, pid_t pare
 	_exit(STATUS_NO_START);
 }
 
+/* Waits for a child that is to end, and kills one that does not. */
+static void child_reap(pid_t pid)
+{
+	const uint64_t deadline_ns = lab_deadline_ns(STOP_SECONDS);
+	const struct timespec pause = {.tv_nsec = STOP_POLL_NS};
+
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		if (lab_now_ns() > deadline_ns)
+			kill(pid, SIGKILL);
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* In a child: an rnicd that writes to the log, and a byte to `ready_fd` when it serves. */
 __attribute__((noreturn)) static void host_execute(struct trace_host *host, char *rules,
 						   int ready_fd, pid_t parent)
@@ -186,25 +199,11 @@ static int host_start(struct trace_host *host, char *rules, struct lab_watch *wa
 	return result;
 }
 
-static bool host_has_ended(struct trace_host *host)
+static void host_reap(struct trace_host *host)
 {
-	if (host->pid != 0 && waitpid(host->pid, NULL, WNOHANG) != 0)
-		host->pid = 0;
-	return host->pid == 0;
-}
-
-static void host_stop(struct trace_host *host)
-{
-	const uint64_t deadline_ns = lab_deadline_ns(STOP_SECONDS);
-	const struct timespec pause = {.tv_nsec = STOP_POLL_NS};
-
-	while (!host_has_ended(host) && lab_now_ns() < deadline_ns)
-		nanosleep(&pause, NULL);
-	if (host->pid != 0) {
-		kill(host->pid, SIGKILL);
-		waitpid(host->pid, NULL, 0);
-		host->pid = 0;
-	}
+	if (host->pid != 0)
+		child_reap(host->pid);
+	host->pid = 0;
 }
 
 /*
@@ -223,7 +222,7 @@ static int host_start_somewhere(struct trace_host *host, uint32_t *number, char 
 		result = host_start(host, rules, watch);
 		if (result != -ECHILD)
 			break;
-		host_stop(host);
+		host_reap(host);
 		if (host_is_free(*number) && failures++ > 0)
 			break;
 	}
@@ -257,7 +256,7 @@ void trace_hosts_stop(struct trace_hosts *hosts)
 			kill(hosts->of[side].pid, SIGTERM);
 	}
 	for (enum trace_side side = 0; side < TRACE_SIDES; side++)
-		host_stop(&hosts->of[side]);
+		host_reap(&hosts->of[side]);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
@@ -284,17 +283,24 @@ __attribute__((noreturn)) static void lesson_execute(const struct trace_hosts *h
 						     int fd, pid_t parent)
 {
 	char launcher[PATH_MAX], program[PATH_MAX], inside[32];
-	char *arguments[48] = {launcher,   "--no-daemon",
+	char *const first[] = {launcher,   "--no-daemon",
 			       "--socket", (char *)hosts->of[TRACE_A].socket,
 			       "--socket", (char *)hosts->of[TRACE_B].socket,
 			       program,	   inside};
-	size_t count = 8;
+	const size_t first_count = RNIC_COUNT_OF(first);
+	char **arguments;
+	size_t count = 0;
 
 	program_path("rnic-run", launcher);
 	program_path("rnic-lab", program);
 	snprintf(inside, sizeof(inside), "--inside=%d", fd);
-	for (size_t i = 1; own[i] != NULL && count + 1 < RNIC_COUNT_OF(arguments); i++)
-		arguments[count++] = own[i];
+	while (own[count] != NULL)
+		count++;
+	arguments = calloc(first_count + count, sizeof(*arguments));
+	if (arguments == NULL)
+		_exit(STATUS_NO_START);
+	memcpy(arguments, first, sizeof(first));
+	memcpy(arguments + first_count, own + 1, (count - 1) * sizeof(*own));
 	fcntl(fd, F_SETFD, 0);
 	child_execute(arguments, parent);
 }
@@ -302,18 +308,15 @@ __attribute__((noreturn)) static void lesson_execute(const struct trace_hosts *h
 /* Waits for the child; a signal ends both. */
 static int lesson_wait(pid_t pid, struct lab_watch *watch)
 {
-	const struct timespec pause = {.tv_nsec = STOP_POLL_NS};
-	int status = 0, result = 0;
+	int status = 0, result = -ETIMEDOUT;
 
-	while (result == 0 && waitpid(pid, &status, WNOHANG) == 0) {
-		result = lab_wait(watch, -1, 0, lab_now_ns());
-		if (result == -ETIMEDOUT)
-			result = nanosleep(&pause, NULL);
+	while (result == -ETIMEDOUT) {
+		if (waitpid(pid, &status, WNOHANG) != 0)
+			return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
+		result = lab_wait(watch, -1, 0, lab_now_ns() + STOP_POLL_NS);
 	}
-	if (result == 0)
-		return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
 	kill(pid, SIGTERM);
-	waitpid(pid, NULL, 0);
+	child_reap(pid);
 	return result;
 }
 
