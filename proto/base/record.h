@@ -51,6 +51,10 @@ enum rnic_record_event {
 	RNIC_RECORD_UNKNOWN_QP, /* psn: of the packet, value: the QPN that is not here */
 	/* The control plane's own, in no ring: a program that was its own device ended. */
 	RNIC_RECORD_PROGRAM_ENDED,
+	/* ... and messages of connections. detail: enum rnic_cm_kind, extra: reason of a REJ or
+	   status of a SIDR_REP; psn: port of the service. The queue pairs may be 0: not known. */
+	RNIC_RECORD_CM_SENT,
+	RNIC_RECORD_CM_RECEIVED,
 	RNIC_RECORD_EVENT_COUNT,
 };
 

@@ -4,6 +4,7 @@
 #include "proto/base/verbs_types.h"
 #include "proto/wire/psn.h"
 #include "proto/wire/syndrome.h"
+#include "tools/rnicctl/explain_cm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -517,6 +518,34 @@ static void judge_wait(struct inquiry *inquiry, const struct evidence *sources, 
 		snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "It waits for %s.", text);
 }
 
+/* Whether the connection did not come about: then the messages of it say why. */
+static bool judge_connection(const struct inquiry *inquiry, struct explanation *explanation)
+{
+	const struct rnic_show_record *last;
+	const struct rnic_cause_row *cause =
+		explain_cm_failure(inquiry->own.evidence, inquiry->own.qpn, &last);
+
+	if (cause == NULL || inquiry->own.connected != NULL)
+		return false;
+	explanation->cause = cause;
+	explanation->at_peer = last->event == RNIC_RECORD_CM_RECEIVED;
+	explain_step_text(last, explanation->detail, sizeof(explanation->detail));
+	return true;
+}
+
+/* The queue pair was brought to ERR: because nobody connected it, or because the peer ended. */
+static void judge_flush(struct inquiry *inquiry, struct explanation *explanation)
+{
+	const struct evidence *own = inquiry->own.evidence;
+
+	if (judge_connection(inquiry, explanation))
+		return;
+	for (size_t i = 0; i < own->record_count; i++)
+		if (explain_cm_is_end(&own->records[i]) && own->records[i].qpn == inquiry->own.qpn)
+			consider(inquiry, &inquiry->own, RNIC_CAUSE_CM_DISCONNECTED,
+				 &own->records[i]);
+}
+
 static void judge_all(struct inquiry *inquiry, const struct evidence *sources, size_t count,
 		      struct explanation *explanation)
 {
@@ -534,9 +563,11 @@ static void judge_all(struct inquiry *inquiry, const struct evidence *sources, s
 		if (inquiry->peer.evidence != NULL)
 			consider_peer_trouble(inquiry);
 		consider_region(inquiry, &inquiry->peer);
+	} else if (error != NULL && error->detail == RNIC_CAUSE_FLUSHED) {
+		judge_flush(inquiry, explanation);
 	} else if (error != NULL) {
 		consider_region(inquiry, &inquiry->own);
-	} else {
+	} else if (!judge_connection(inquiry, explanation)) {
 		if (inquiry->peer.evidence != NULL) {
 			consider_peer_trouble(inquiry);
 			consider_end(inquiry);
@@ -557,9 +588,23 @@ struct chain {
 	size_t count;
 };
 
+/* A message of the connection, also of the time before the listener had a queue pair for it. */
+static bool is_message_of(const struct end *end, const struct rnic_show_record *row)
+{
+	const struct rnic_show_record *ring = first_of_ring(end->evidence, end->qpn);
+
+	if (row->qpn != 0)
+		return row->qpn == end->qpn;
+	return row->client_id != 0 && ring != NULL && ring->client_id == row->client_id &&
+	       row->peer_qpn != 0 && row->peer_qpn == end->peer_qpn;
+}
+
 static bool is_step_of(const struct end *end, const struct rnic_show_record *row)
 {
 	switch ((enum rnic_record_event)row->event) {
+	case RNIC_RECORD_CM_SENT:
+	case RNIC_RECORD_CM_RECEIVED:
+		return is_message_of(end, row);
 	case RNIC_RECORD_CONNECTED:
 		return row == end->connected;
 	case RNIC_RECORD_QP_ENDED:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/explain_report.h"
 
+#include "tools/rnicctl/explain_cm.h"
 #include "tools/rnicctl/explain_qp.h"
 #include "tools/support/number_text.h"
 
@@ -97,8 +98,14 @@ static void print_explanation_json(const struct explanation *explanation)
 }
 
 /* Troubles of the device itself are about packets; all others are refused calls. */
-static const struct rnic_cause_row *refusal_cause(const struct rnic_show_trouble *trouble)
+static const struct rnic_cause_row *refusal_cause(const struct evidence *own,
+						  const struct rnic_show_trouble *trouble)
 {
+	bool is_told;
+	const struct rnic_cause_row *connection = explain_cm_trouble(own, trouble, &is_told);
+
+	if (connection != NULL)
+		return connection;
 	if (strncmp(trouble->subject, "packets to ", strlen("packets to ")) == 0)
 		return rnic_cause_of(RNIC_CAUSE_UNREACHABLE);
 	if (strstr(trouble->reason, "they go to queue pair") != NULL)
@@ -106,10 +113,10 @@ static const struct rnic_cause_row *refusal_cause(const struct rnic_show_trouble
 	return rnic_cause_of(RNIC_CAUSE_REFUSED);
 }
 
-static void print_refusal(const struct explain_request *request,
-			  const struct rnic_show_trouble *trouble)
+static void print_failure(const struct explain_request *request,
+			  const struct rnic_show_trouble *trouble,
+			  const struct rnic_cause_row *cause)
 {
-	const struct rnic_cause_row *cause = refusal_cause(trouble);
 	json_t *document;
 
 	if (!request->json) {
@@ -125,6 +132,12 @@ static void print_refusal(const struct explain_request *request,
 	json_dumpf(document, stdout, JSON_COMPACT);
 	putchar('\n');
 	json_decref(document);
+}
+
+static void print_refusal(const struct explain_request *request,
+			  const struct rnic_show_trouble *trouble)
+{
+	print_failure(request, trouble, refusal_cause(&request->sources[0], trouble));
 }
 
 /* --- choosing -------------------------------------------------------------------------------- */
@@ -198,10 +211,13 @@ static size_t find_qps(const struct evidence *own, const struct wanted *wanted,
 /* Whether the trouble is one that the flight recorder has, with more facts. */
 static bool is_recorded(const struct evidence *own, const struct rnic_show_trouble *trouble)
 {
+	bool is_told;
 	unsigned qpn;
 
 	if (evidence_is_refusal(trouble))
 		return false;
+	if (explain_cm_trouble(own, trouble, &is_told) != NULL)
+		return is_told;
 	if (sscanf(trouble->subject, "queue pair 0x%x", &qpn) != 1)
 		return false;
 	for (size_t i = 0; i < own->record_count; i++)
@@ -239,6 +255,21 @@ size_t explain_report_program(const struct explain_request *request, const char 
 	return report_wanted(request, &wanted);
 }
 
+/* A request for a connection that reached no program: nobody listened, or nobody could be asked. */
+static void print_unheard(const struct explain_request *request, const struct rnic_show_record *row)
+{
+	struct rnic_show_trouble told = {
+		.age_ms = row->age_us / US_PER_MS,
+		.pid = row->pid,
+		.program = DEVICE_PROGRAM,
+	};
+
+	snprintf(told.subject, sizeof(told.subject), "request for a connection to port %" PRIu32,
+		 row->psn);
+	explain_step_text(row, told.reason, sizeof(told.reason));
+	print_failure(request, &told, explain_cm_cause(row));
+}
+
 /* Queue pairs that wait, and what the device met that is no program's. */
 static size_t report_rest(const struct explain_request *request)
 {
@@ -249,6 +280,12 @@ static size_t report_rest(const struct explain_request *request)
 		if (strcmp(own->troubles[i].program, DEVICE_PROGRAM) != 0)
 			continue;
 		print_refusal(request, &own->troubles[i]);
+		printed++;
+	}
+	for (size_t i = 0; i < own->record_count; i++) {
+		if (own->records[i].client_id != 0 || explain_cm_cause(&own->records[i]) == NULL)
+			continue;
+		print_unheard(request, &own->records[i]);
 		printed++;
 	}
 	for (size_t i = 0; i < own->qp_count; i++)

@@ -4,6 +4,7 @@
 
 #include "proto/base/verbs_types.h"
 #include "proto/wire/syndrome.h"
+#include "tools/rnicctl/explain_cm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,6 +69,22 @@ static void failure_text(const struct rnic_show_record *row, const char *what, c
 {
 	snprintf(text, bytes, "%s 0x%" PRIx64 " failed: %s (status %" PRIu32 ")", what,
 		 (uint64_t)row->value << 32 | row->psn, cause_name(row->detail), row->extra);
+}
+
+/* A message of the connection manager; with the reason, when it refuses. */
+static void cm_text(const struct rnic_show_record *row, char *text, size_t bytes)
+{
+	const struct rnic_cause_row *cause = explain_cm_cause(row);
+	int length = snprintf(text, bytes, "%s %s of the connection to port %" PRIu32,
+			      row->event == RNIC_RECORD_CM_SENT ? "sent" : "received",
+			      explain_cm_kind(row->detail), row->psn);
+
+	if (length > 0 && (size_t)length < bytes && cause != NULL)
+		length += snprintf(text + length, bytes - (size_t)length,
+				   ": %s (reason %" PRIu32 ")", cause->name, row->extra);
+	if (length > 0 && (size_t)length < bytes && row->run > 0)
+		snprintf(text + length, bytes - (size_t)length, ", %" PRIu32 " times",
+			 row->run + 1);
 }
 
 /* The events of a queue pair's packets; false: the event is another one. */
@@ -149,6 +166,10 @@ void explain_step_text(const struct rnic_show_record *row, char *text, size_t by
 	case RNIC_RECORD_ADDRESS:
 		snprintf(text, bytes, "the address with GID index %" PRIu32 " %s", row->extra,
 			 row->detail != 0 ? "came" : "went away");
+		break;
+	case RNIC_RECORD_CM_SENT:
+	case RNIC_RECORD_CM_RECEIVED:
+		cm_text(row, text, bytes);
 		break;
 	case RNIC_RECORD_PROGRAM_ENDED:
 		snprintf(text, bytes, "the program with pid %" PRIu32 " ended", row->pid);

@@ -331,6 +331,8 @@ static const char *record_event_name(uint32_t value)
 		[RNIC_RECORD_ADDRESS] = "address",
 		[RNIC_RECORD_UNKNOWN_QP] = "unknown_qp",
 		[RNIC_RECORD_PROGRAM_ENDED] = "program_ended",
+		[RNIC_RECORD_CM_SENT] = "cm_sent",
+		[RNIC_RECORD_CM_RECEIVED] = "cm_received",
 	};
 	return row_kinds_name_of(names, COUNT(names), value);
 }

@@ -6,6 +6,7 @@
 #ifndef DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 #define DAEMON_CONTROL_CLIENTS_CLIENT_SET_H
 
+#include "daemon/control/clients/cm_journal.h"
 #include "daemon/control/clients/gone_clients.h"
 #include "daemon/control/clients/subordinate_ids.h"
 #include "daemon/control/clients/throttled_users.h"
@@ -70,6 +71,7 @@ struct client_set {
 	struct subordinate_ids subordinates;
 	struct throttled_users throttled_users;
 	struct trouble_log trouble_log;
+	struct cm_journal cm_journal;
 	struct gone_clients gone;
 };
 

@@ -160,6 +160,17 @@ struct cm_strange_port {
 	void *user;	 /* the connection's; NULL: no connection has a holder */
 };
 
+/* A message that came for a connection, or was sent. */
+struct cm_message_note {
+	uint8_t kind; /* enum rnic_cm_kind */
+	bool is_sent;
+	uint16_t reason;   /* of a REJ, or the status of a SIDR_REP; else 0 */
+	uint16_t port;	   /* of the service */
+	uint32_t qpn;	   /* ours; 0: none yet */
+	uint32_t peer_qpn; /* 0: not known yet */
+	void *user;	   /* the connection's; NULL: there is no connection */
+};
+
 struct cm_sink {
 	/*
 	 * cm_receive() and cm_tick() alone call this function. The function must not call cm_*(),
@@ -179,6 +190,12 @@ struct cm_sink {
 	 * function must not call cm_*(). NULL: no connection ends because the peer has gone.
 	 */
 	void (*ask_peer)(void *context, uint32_t qpn, uint32_t comm_id);
+	/*
+	 * A message for the record: it came for a connection, or was sent. Requests for new
+	 * connections are told by event(). As event(), this function must not call cm_*(). NULL:
+	 * nobody records.
+	 */
+	void (*message)(void *context, const struct cm_message_note *note);
 };
 
 struct cm_config {

@@ -182,6 +182,31 @@ static bool is_claim_of_end(const struct request_origin *origin,
 	       named != NULL && !named->is_datagram;
 }
 
+/* Tells the owner of a message of a connection. One without a holder is nobody's. */
+static void cm_note_message(const struct cm_connection *connection,
+			    const struct rnic_cm_message *message, bool is_sent)
+{
+	const struct cm_config *config = &connection->cm->config;
+	struct cm_message_note note = {
+		.kind = (uint8_t)message->kind,
+		.is_sent = is_sent,
+		.port = connection->is_active ? connection->peer_port : connection->local_port,
+		.qpn = connection->local.qpn,
+		.peer_qpn = connection->peer.qpn,
+		.user = connection->user,
+	};
+
+	if (config->sink->message == NULL || connection->is_abandoned || connection->user == NULL)
+		return;
+	if (message->kind == RNIC_CM_REJ)
+		note.reason = message->rej.reason;
+	else if (message->kind == RNIC_CM_SIDR_REP)
+		note.reason = message->sidr_rep.status;
+	else if (message->kind == RNIC_CM_REP && !is_sent)
+		note.peer_qpn = message->rep.local_qpn;
+	config->sink->message(config->sink_context, &note);
+}
+
 static void cm_deliver(const struct request_origin *origin, const struct rnic_cm_message *message)
 {
 	const struct connection_input input = {.message = message};
@@ -189,6 +214,8 @@ static void cm_deliver(const struct request_origin *origin, const struct rnic_cm
 
 	if (connection != NULL && !cm_is_from_port(connection, origin, message))
 		return;
+	if (connection != NULL)
+		cm_note_message(connection, message, false);
 	if (connection != NULL)
 		proven_address_heard(origin->cm, &connection->address,
 				     cm_address_of(message).receiver != 0);
@@ -315,6 +342,7 @@ static void build_owed(struct cm *cm, struct rnic_packet *out)
 	uint32_t bit = (uint32_t)__builtin_ctz(connection->queued);
 
 	connection_compose(connection, (enum rnic_cm_kind)(FIRST_KIND + bit), &message);
+	cm_note_message(connection, &message, true);
 	connection->queued &= (uint16_t) ~(1u << bit);
 	list_remove(&connection->ready_node);
 	if (connection->queued != 0)

@@ -61,10 +61,29 @@ static void refuse_datagram(const struct request_origin *origin,
 	};
 }
 
-/* Refuses a REQ, REP or SIDR_REQ without a connection. The status for a SIDR_REQ is fixed. */
+/* Tells the owner of the refusal: no holder hears of the request. */
+static void note_refusal(const struct request_origin *origin, const struct rnic_cm_message *message,
+			 uint16_t reason)
+{
+	const struct cm_config *config = &origin->cm->config;
+	const bool is_req = message->kind == RNIC_CM_REQ;
+	const struct cm_message_note note = {
+		.kind = is_req ? RNIC_CM_REJ : RNIC_CM_SIDR_REP,
+		.is_sent = true,
+		.reason = is_req ? reason : RNIC_CM_SIDR_UNSUPPORTED,
+		.port = (uint16_t)(is_req ? message->req.service_id : message->sidr_req.service_id),
+		.peer_qpn = is_req ? message->req.local_qpn : 0,
+	};
+
+	if (config->sink->message != NULL)
+		config->sink->message(config->sink_context, &note);
+}
+
+/* Refuses a REQ or SIDR_REQ without a connection. The status for a SIDR_REQ is fixed. */
 static void request_refuse(const struct request_origin *origin,
 			   const struct rnic_cm_message *message, uint16_t reason)
 {
+	note_refusal(origin, message, reason);
 	if (message->kind == RNIC_CM_SIDR_REQ)
 		refuse_datagram(origin, message);
 	else

@@ -72,6 +72,38 @@ static void add_attributes(const struct client_cm_id *id, struct rnic_ctl_cm_eve
 	told->mask = known.mask;
 }
 
+/* Records a message of the identifier's program; of the device, when there is none. */
+static void note_message(struct client_set *set, const struct client_cm_id *id,
+			 const struct cm_message_note *note)
+{
+	struct cm_journal_entry entry = {
+		.at_ns = set->now_ns,
+		.pid = getpid(),
+		.uid = geteuid(),
+		.program = "rnicd",
+		.kind = (enum rnic_cm_kind)note->kind,
+		.is_sent = note->is_sent,
+		.reason = note->reason,
+		.port = note->port,
+		.qpn = note->qpn,
+		.peer_qpn = note->peer_qpn,
+	};
+
+	if (id != NULL) {
+		entry.pid = id->client->peer.pid;
+		entry.uid = id->client->peer.uid;
+		entry.client_id = id->client->peer.client_id;
+		memcpy(entry.program, id->client->peer.program, sizeof(entry.program));
+	}
+	cm_journal_note(&set->cm_journal, subordinate_ids_account(&set->subordinates, entry.uid),
+			id == NULL, &entry);
+}
+
+static void cm_sink_message(void *context, const struct cm_message_note *note)
+{
+	note_message(context, note->user, note);
+}
+
 /* Takes a connection request. False: the client has no room; the peer tries again later. */
 static bool request_arrived(struct client_set *set, const struct cm_event *event)
 {
@@ -107,6 +139,13 @@ static bool request_arrived(struct client_set *set, const struct cm_event *event
 	waiting->event.listener = listener->handle;
 	add_attributes(id, &waiting->event);
 	cm_identifier_enqueue(listener, waiting);
+	note_message(
+		set, id,
+		&(struct cm_message_note){
+			.kind = info.qp_type == RNIC_QP_TYPE_UD ? RNIC_CM_SIDR_REQ : RNIC_CM_REQ,
+			.port = info.local.port,
+			.peer_qpn = event->peer.qpn,
+		});
 	return true;
 }
 
@@ -182,4 +221,5 @@ const struct cm_sink cm_identifier_sink = {
 	.event = cm_sink_event,
 	.strange_port = cm_sink_strange_port,
 	.ask_peer = cm_sink_ask_peer,
+	.message = cm_sink_message,
 };

@@ -14,13 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A cursor: the source above the ring above the half. Sources: lanes, then ended processes. */
+/*
+ * A cursor: the source above the ring above the half. Sources: lanes, then ended processes, then
+ * the shares of the journal of connections.
+ */
 #define HALF_ENTRIES  (RNIC_RECORD_RING_ENTRIES / 2)
 #define RING_SHIFT    1
 #define SOURCE_SHIFT  8
 #define STEPS_MAX     4096 /* half rings of a reply */
 #define FIRST_SHELVED (RNIC_LANE_LAST + 1)
+#define FIRST_JOURNAL (FIRST_SHELVED + RECORD_SHELF_MAX)
 
+_Static_assert(CM_JOURNAL_ENTRIES <= HALF_ENTRIES, "a share of the journal fits where a half does");
 _Static_assert(RNIC_RECORD_RINGS < 1 << (SOURCE_SHIFT - RING_SHIFT), "a cursor has any ring");
 
 /* A recorder, whose device process may have written anything. */
@@ -29,7 +34,8 @@ struct record_source {
 	pid_t pid;
 	const struct device_child *process; /* NULL: it has ended */
 	const struct rnic_record_region *region;
-	const struct shelved_record *shelved; /* NULL: `process` lives */
+	const struct shelved_record *shelved;	/* NULL: `process` lives */
+	const struct cm_journal_share *journal; /* NULL: a process */
 };
 
 struct record_walk {
@@ -138,6 +144,41 @@ static void add_end(const struct record_walk *walk, const struct shelved_record 
 		add_row(walk, &origin, &entry);
 }
 
+static void add_message(const struct record_walk *walk, const struct cm_journal_entry *message)
+{
+	struct rnic_show_record *row;
+
+	if (!show_is_permitted_to(walk->viewer, message->uid))
+		return;
+	row = show_rows_add(walk->rows);
+	if (row == NULL)
+		return;
+	*row = (struct rnic_show_record){
+		.client_id = message->client_id,
+		.pid = (uint32_t)message->pid,
+		.uid = message->uid,
+		.qpn = message->qpn,
+		.age_us = (walk->set->now_ns - message->at_ns) / RNIC_NS_PER_US,
+		.peer_qpn = message->peer_qpn,
+		.event = message->is_sent ? RNIC_RECORD_CM_SENT : RNIC_RECORD_CM_RECEIVED,
+		.detail = message->kind,
+		.extra = message->reason,
+		.run = message->run,
+		.psn = message->port,
+	};
+	memcpy(row->program, message->program, sizeof(row->program));
+}
+
+/* Adds the messages of a user, or of the device. Returns that there are no more. */
+static bool add_share(const struct record_walk *walk, const struct cm_journal_share *share)
+{
+	const struct cm_journal_entry *message;
+
+	for (uint32_t n = 0; (message = cm_journal_nth(share, n)) != NULL; n++)
+		add_message(walk, message);
+	return true;
+}
+
 /* The source numbered `number` or the next one, whose number is stored. False: there is none. */
 static bool find_source(const struct client_set *set, uint32_t *number,
 			struct record_source *source)
@@ -159,8 +200,14 @@ static bool find_source(const struct client_set *set, uint32_t *number,
 	}
 	if (*number < FIRST_SHELVED)
 		*number = FIRST_SHELVED;
-	if (*number - FIRST_SHELVED >= shelf->count)
+	if (*number - FIRST_SHELVED >= shelf->count && *number < FIRST_JOURNAL)
+		*number = FIRST_JOURNAL;
+	if (*number >= FIRST_JOURNAL + CM_JOURNAL_USERS)
 		return false;
+	if (*number >= FIRST_JOURNAL) {
+		source->journal = &set->cm_journal.shares[*number - FIRST_JOURNAL];
+		return true;
+	}
 	source->shelved = &shelf->records[*number - FIRST_SHELVED];
 	source->uid = source->shelved->uid;
 	source->pid = source->shelved->pid;
@@ -173,6 +220,8 @@ static bool add_part(const struct record_walk *walk, const struct record_source 
 {
 	const struct shelved_record *shelved = source->shelved;
 
+	if (source->journal != NULL)
+		return add_share(walk, source->journal);
 	if (shelved == NULL) {
 		if (source->region == NULL || ring >= RNIC_RECORD_RINGS)
 			return true;

@@ -3,6 +3,7 @@
 
 #include "proto/base/bits.h"
 #include "proto/base/verbs_types.h"
+#include "proto/mad/cm_message.h"
 #include "tests/unit/unit_test.h"
 
 #include <string.h>
@@ -158,6 +159,61 @@ static void test_leads_of_the_peer(void **state)
 	}
 }
 
+/* A connection that did not come about is explained by its last message. */
+static void test_refused_connections(void **state)
+{
+	static const struct {
+		struct rnic_show_record last;
+		uint8_t cause; /* PASS: none is named */
+		bool at_peer;
+	} cases[] = {
+		{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_REJ, .extra = 8},
+		 RNIC_CAUSE_CM_NO_LISTENER,
+		 true},
+		{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_REJ, .extra = 28},
+		 RNIC_CAUSE_CM_REFUSED,
+		 true},
+		{{.event = RNIC_RECORD_CM_SENT, .detail = RNIC_CM_REJ, .extra = 10},
+		 RNIC_CAUSE_CM_STALE,
+		 false},
+		{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_REJ, .extra = 26},
+		 RNIC_CAUSE_CM_REJECTED,
+		 true},
+		{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_SIDR_REP, .extra = 2},
+		 RNIC_CAUSE_CM_REFUSED,
+		 true},
+		{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_SIDR_REP},
+		 RNIC_CAUSE_PASS,
+		 false},
+		{{.event = RNIC_RECORD_CM_SENT, .detail = RNIC_CM_REQ, .run = 3},
+		 RNIC_CAUSE_CM_UNANSWERED,
+		 false},
+		{{.event = RNIC_RECORD_CM_SENT, .detail = RNIC_CM_REQ}, RNIC_CAUSE_PASS, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct rnic_show_record rows[] = {
+			{.age_us = 9,
+			 .event = RNIC_RECORD_CM_SENT,
+			 .detail = RNIC_CM_REQ,
+			 .qpn = OWN},
+			cases[i].last,
+		};
+		const struct evidence evidence = {.records = rows, .record_count = 2};
+		static struct explanation explanation;
+
+		rows[1].qpn = OWN;
+		assert_true(explain_qp(&evidence, 1, OWN, &explanation));
+		assert_int_equal(explanation.step_count, 2);
+		assert_int_equal(explanation.at_peer, cases[i].at_peer);
+		if (cases[i].cause == RNIC_CAUSE_PASS)
+			assert_null(explanation.cause);
+		else
+			assert_int_equal(explanation.cause->code, cases[i].cause);
+	}
+}
+
 static void test_unknown_queue_pair(void **state)
 {
 	static struct explanation explanation;
@@ -174,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_peer_without_a_trace),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_leads_of_the_peer),
+		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
 

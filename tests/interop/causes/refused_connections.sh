@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# How connections fail, explained at both ends: refused_connections.sh PORT
+. "$(dirname "$0")/../lib.sh"
+
+topology_start pair "$1" 4
+port=$((20000 + $$ % 20000))
+
+
+# explained SIDE CAUSE QUESTION...: rnicctl explain names it first.
+explained() {
+	on "$1" "$BIN/rnicctl" explain --json --socket "${side_socket[$1]}" "${@:3}" \
+		>"$WORK/explained" 2>&1
+	grep -qF "\"cause\":\"$2\"" <(head -n 1 "$WORK/explained")
+}
+
+# is_named WHAT SIDE CAUSE QUESTION...
+is_named() {
+	if wait_for 5 explained "${@:2}"; then
+		pass "$1, side $2: explained by $3"
+	else
+		fail "$1, side $2: explained by $3" "$WORK/explained" "$WORK/client.out"
+	fi
+}
+
+# connect_to ADDRESS: a client at side 1.
+connect_to() {
+	exec_program 1 rping -c -a "$1" -p $port -C 1 >"$WORK/client.out" 2>&1 &
+	client_pid=$!
+	own $client_pid
+}
+
+connect_to "${side_address[0]}"
+wait_for 20 has_ended $client_pid
+is_named "nobody listens" 1 CM_NO_LISTENER $client_pid
+is_named "nobody listens" 0 CM_NO_LISTENER --last
+
+exec_program 0 "$BUILD/tests/rejecting_server" "${side_address[0]}" $port >"$WORK/server.out" 2>&1 &
+server_pid=$!
+own $server_pid
+wait_for 20 grep -q listens "$WORK/server.out"
+connect_to "${side_address[0]}"
+wait_for 20 has_ended $client_pid
+check "the server refused" wait $server_pid
+is_named "the program refuses" 1 CM_REFUSED $client_pid
+check "the chain has both messages" grep -q "sent REQ.*received REJ" "$WORK/explained"
+
+exec_program 0 rping -s -a "${side_address[0]}" -p $port -C 1 >"$WORK/server.out" 2>&1 &
+server_pid=$!
+own $server_pid
+connect_to "${side_address[0]}"
+wait_for 20 has_ended $client_pid
+wait_for 20 has_ended $server_pid
+is_named "the peer disconnects" 0 CM_DISCONNECTED $server_pid
+
+connect_to "$loopback.77"
+is_named "no device at the peer" 1 CM_UNANSWERED $client_pid
+kill $client_pid
+wait_for 20 has_ended $client_pid
+
+topology_finish
