@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/serve/page_server.h"
 
-#include "lib/wait/clock.h"
-#include "proto/base/time_units.h"
 #include "tools/serve/peer_owner.h"
 #include "tools/support/number_text.h"
 
@@ -19,15 +17,13 @@ enum {
 	CONNECTIONS_MAX = 32,
 	CONNECTION_BYTES = 16 * 1024, /* of headers, both directions */
 	CONNECTION_IDLE_S = 5,
-	STATE_AGE_MS = 250, /* several pages share one reading of the daemons */
+	STACK_BYTES = 256 * 1024, /* of a connection's thread */
 };
 
 struct page_server {
 	struct MHD_Daemon *daemon;
 	struct request_guard guard;
 	const struct state_sources *sources;
-	char *state; /* the document, and when it was made */
-	uint64_t state_ns;
 };
 
 /* The files of page_files.S. */
@@ -106,19 +102,13 @@ static enum MHD_Result answer_nothing_there(struct MHD_Connection *connection)
 
 static enum MHD_Result answer_state(struct page_server *server, struct MHD_Connection *connection)
 {
-	uint64_t now_ns = clock_now_ns();
+	char *state = state_document(server->sources);
 
-	if (!server->state || now_ns - server->state_ns > STATE_AGE_MS * RNIC_NS_PER_MS) {
-		free(server->state);
-		server->state = state_document(server->sources);
-		server->state_ns = now_ns;
-	}
-	if (!server->state)
+	if (!state)
 		return answer_refusal(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				      "Memory is short.\n");
 	return answer(connection, MHD_HTTP_OK, "application/json",
-		      MHD_create_response_from_buffer(strlen(server->state), server->state,
-						      MHD_RESPMEM_MUST_COPY));
+		      MHD_create_response_from_buffer(strlen(state), state, MHD_RESPMEM_MUST_FREE));
 }
 
 /* "capture/N": only the files that the user named have a number. */
@@ -262,12 +252,14 @@ int page_server_start(struct page_server **out, uint16_t port, const struct stat
 	error = fd < 0 ? fd : request_guard_init(&server->guard, port);
 	if (error)
 		goto fail;
-	server->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, port, page_server_accept,
-					  server, page_server_take_request, server,
-					  MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-					  CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-					  (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-					  (unsigned)CONNECTION_IDLE_S, MHD_OPTION_END);
+	/* A thread for each connection: one that waits for a daemon or a file holds up no other. */
+	server->daemon = MHD_start_daemon(
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION, port,
+		page_server_accept, server, page_server_take_request, server,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_IDLE_S,
+		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
 	if (!server->daemon) {
 		error = -ENOMEM;
 		goto fail;
@@ -289,6 +281,5 @@ const struct request_guard *page_server_guard(const struct page_server *server)
 void page_server_stop(struct page_server *server)
 {
 	MHD_stop_daemon(server->daemon); /* closes the socket */
-	free(server->state);
 	free(server);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rnicctl serve: a page on localhost that shows daemons live, and the packets of captures. */
+/* rnicctl serve: a page on localhost that shows daemons live, and captures and records. */
 #include "tools/rnicctl/daemon_reach.h"
 #include "tools/serve/page_server.h"
 #include "tools/support/number_text.h"
@@ -15,6 +15,7 @@
 enum { CAPTURES_MAX = 16 };
 
 struct serve_options {
+	struct rnic_socket_list sockets;
 	struct state_sources sources;
 	const char *captures[CAPTURES_MAX];
 	uint16_t port;
@@ -34,7 +35,7 @@ static error_t serve_parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 's':
-		if (socket_option_add("rnicctl", argument, &sources->sockets) < 0)
+		if (socket_option_add("rnicctl", argument, &options->sockets) < 0)
 			exit(EXIT_FAILURE);
 		return 0;
 	case 'p':
@@ -44,7 +45,7 @@ static error_t serve_parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (sources->capture_count == CAPTURES_MAX)
-			argp_error(state, "%d captures at most", CAPTURES_MAX);
+			argp_error(state, "%d files at most", CAPTURES_MAX);
 		if (access(argument, R_OK) != 0)
 			argp_error(state, "%s: %s", argument, strerror(errno));
 		options->captures[sources->capture_count++] = argument;
@@ -57,7 +58,7 @@ static error_t serve_parse(int key, char *argument, struct argp_state *state)
 /* Without an option: the daemon that rnicctl show would show, and none where only files are. */
 static int serve_find_daemon(struct serve_options *options)
 {
-	struct rnic_socket_list *sockets = &options->sources.sockets;
+	struct rnic_socket_list *sockets = &options->sockets;
 	struct admin_link link;
 	int error;
 
@@ -71,6 +72,23 @@ static int serve_find_daemon(struct serve_options *options)
 	admin_link_close(&link);
 	sockets->count = 1;
 	return 0;
+}
+
+/* The watches last as long as the program, and so do the paths of their sockets. */
+static int serve_watch_devices(struct serve_options *options)
+{
+	struct state_sources *sources = &options->sources;
+	int error = 0;
+
+	while (!error && sources->device_count < options->sockets.count) {
+		uint32_t i = sources->device_count;
+
+		error = device_watch_start(&sources->devices[i], options->sockets.paths[i]);
+		sources->device_count += !error;
+	}
+	if (error)
+		fprintf(stderr, "rnicctl: %s\n", strerror(-error));
+	return error;
 }
 
 static int serve_until_signal(const struct serve_options *options, const sigset_t *ends)
@@ -97,12 +115,14 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = serve_parse,
-		.args_doc = "[CAPTURE-FILE...]",
+		.args_doc = "[FILE...]",
 		.doc = "Serve a page on 127.0.0.1 that shows devices, their peers, clients, queue "
-		       "pairs, faults and troubles live, and the packets of captures as a ladder; "
-		       "print its address. Only who has the address can open the page.",
+		       "pairs, faults and troubles live, and the packets of captures or the "
+		       "entries of "
+		       "records (rnicctl record save) as a ladder; print its address. Only who has "
+		       "the address can open the page.",
 	};
-	struct serve_options options = {0};
+	static struct serve_options options; /* the watches go on while main() returns */
 	sigset_t ends;
 
 	argp_err_exit_status = EXIT_FAILURE;
@@ -110,11 +130,13 @@ int main(int argc, char **argv)
 	options.sources.captures = options.captures;
 	if (serve_find_daemon(&options) < 0)
 		return EXIT_FAILURE;
-	/* Before the thread starts, so that the signals come here alone. */
+	/* Before threads start, so that the signals come here alone. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
+	if (serve_watch_devices(&options) < 0)
+		return EXIT_FAILURE;
 	return serve_until_signal(&options, &ends) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -59,13 +59,16 @@ const stateReader = (() => {
 
   function qpRows(state, before) {
     const old = new Map();
-    for (const device of before?.devices ?? [])
+    const times = new Map();
+    for (const device of before?.devices ?? []) {
+      times.set(device.socket, device.time_ms);
       for (const row of device.qps ?? [])
         old.set(identityOf(device, row), row);
-    const seconds = before ? (state.time_ms - before.time_ms) / 1000 : 0;
+    }
     const rows = [];
     for (const device of state.devices) {
       const programs = new Map((device.clients ?? []).map((row) => [row.client, row.program]));
+      const seconds = (device.time_ms - times.get(device.socket)) / 1000; // or no number
       for (const row of device.qps ?? []) {
         const identity = identityOf(device, row);
         rows.push({ ...row, device: nameOf(device), identity, program: programs.get(row.client),
