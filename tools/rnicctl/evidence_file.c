@@ -8,6 +8,7 @@
 #include "tools/rnicctl/evidence.h"
 
 #include "proto/base/bits.h"
+#include "tools/rnicctl/explain_qp.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -78,16 +79,17 @@ static const struct file_kind {
 	size_t row_bytes;
 	size_t rows;  /* offset of the pointer */
 	size_t count; /* offset of the count */
+	bool has_words;
 } kinds[] = {
 	{"record", record_fields, RNIC_COUNT_OF(record_fields), sizeof(struct rnic_show_record),
-	 offsetof(struct evidence, records), offsetof(struct evidence, record_count)},
+	 offsetof(struct evidence, records), offsetof(struct evidence, record_count), true},
 	{"qps", qp_fields, RNIC_COUNT_OF(qp_fields), sizeof(struct rnic_show_qp),
-	 offsetof(struct evidence, qps), offsetof(struct evidence, qp_count)},
+	 offsetof(struct evidence, qps), offsetof(struct evidence, qp_count), false},
 	{"troubles", trouble_fields, RNIC_COUNT_OF(trouble_fields),
 	 sizeof(struct rnic_show_trouble), offsetof(struct evidence, troubles),
-	 offsetof(struct evidence, trouble_count)},
+	 offsetof(struct evidence, trouble_count), false},
 	{"clients", client_fields, RNIC_COUNT_OF(client_fields), sizeof(struct rnic_show_client),
-	 offsetof(struct evidence, clients), offsetof(struct evidence, client_count)},
+	 offsetof(struct evidence, clients), offsetof(struct evidence, client_count), false},
 };
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -109,6 +111,15 @@ static json_t *field_json(const struct file_field *field, const uint8_t *row)
 	return json_integer(word);
 }
 
+/* For readers that are no rnicctl, such as the page of rnicctl serve; not read back. */
+static json_t *words_json(const uint8_t *row)
+{
+	char text[EXPLAIN_TEXT_BYTES];
+
+	explain_step_text((const struct rnic_show_record *)(const void *)row, text, sizeof(text));
+	return json_string(text);
+}
+
 static json_t *rows_json(const struct file_kind *kind, const struct evidence *evidence)
 {
 	const uint8_t *rows = *(uint8_t *const *)((const uint8_t *)evidence + kind->rows);
@@ -122,6 +133,8 @@ static json_t *rows_json(const struct file_kind *kind, const struct evidence *ev
 			json_object_set_new(
 				object, kind->fields[f].key,
 				field_json(&kind->fields[f], rows + i * kind->row_bytes));
+		if (kind->has_words)
+			json_object_set_new(object, "text", words_json(rows + i * kind->row_bytes));
 		json_array_append_new(array, object);
 	}
 	return array;

@@ -32,6 +32,7 @@ PAGE_FILE(page_index);
 PAGE_FILE(page_style);
 PAGE_FILE(page_capture);
 PAGE_FILE(page_ladder);
+PAGE_FILE(page_record);
 PAGE_FILE(page_state);
 PAGE_FILE(page_script);
 
@@ -44,6 +45,7 @@ static const struct page_file {
 	{"page.css", "text/css; charset=utf-8", page_style, page_style_end},
 	{"capture.js", "text/javascript; charset=utf-8", page_capture, page_capture_end},
 	{"ladder.js", "text/javascript; charset=utf-8", page_ladder, page_ladder_end},
+	{"record.js", "text/javascript; charset=utf-8", page_record, page_record_end},
 	{"state.js", "text/javascript; charset=utf-8", page_state, page_state_end},
 	{"page.js", "text/javascript; charset=utf-8", page_script, page_script_end},
 };

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """page_browser.py URL PICTURES [--qps N] [--captures CAPTURE...] [--packets N] [--within SECONDS]
+    [--is-open] [--records FOLDER...]
 
 Drives the page of rnicctl serve in headless Chromium, over a pipe and with nothing of a package but
 the browser. Prints one line for each check, "ok" or "FAIL", and ends with 1 after a failure.
+A folder of --records has the files of `rnicctl record save` of both hosts, 0.record and 1.record,
+and what `rnicctl explain --json` says of them, explained.
 """
 
 import argparse
 import base64
+import itertools
 import json
 import os
 import pathlib
@@ -17,7 +21,15 @@ import sys
 import tempfile
 import time
 
+import colour_sight
+
 KEYS = {"ArrowDown": 40, "ArrowRight": 39, "End": 35, "Home": 36, "Enter": 13, "Tab": 9}
+
+# What people have to tell apart in a ladder, and the least difference and contrast for any sight.
+# Each also has a word or a line of its own.
+COLOURS = ("--blue", "--orange", "--green")
+LEAST_DIFFERENCE = 25
+LEAST_CONTRAST = 4.5
 
 
 class Browser:
@@ -181,11 +193,109 @@ def check_keyboard(browser, pictures):
         "document.activeElement.tagName !== 'BUTTON'", 2))
 
 
-def check_ladder(browser, captures, within, pictures):
+def colour_of(browser, name):
+    text = browser.value(
+        f"getComputedStyle(document.documentElement).getPropertyValue('{name}')").strip()
+    digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
+    return tuple(bytes.fromhex(digits))
+
+
+def check_palette(browser):
+    for scheme, sight in itertools.product(("light", "dark"), colour_sight.SIGHTS):
+        browser.call("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": scheme}])
+        ground = colour_of(browser, "--ground")
+        colours = [colour_of(browser, name) for name in COLOURS]
+        apart = min(colour_sight.difference(one, other, sight)
+                    for one, other in itertools.combinations(colours, 2))
+        clear = min(colour_sight.contrast(colour, ground, sight)
+                    for colour in [*colours, colour_of(browser, "--text"),
+                                   colour_of(browser, "--quiet")])
+        check(f"{scheme}, {sight}: colours are apart ({apart:.0f}) and clear ({clear:.1f})",
+              apart >= LEAST_DIFFERENCE and clear >= LEAST_CONTRAST)
+    browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def open_files(browser, files):
     browser.value("document.getElementById('tab-ladder').click()")
     document = browser.call("DOM.getDocument")["root"]["nodeId"]
-    files = browser.call("DOM.querySelector", nodeId=document, selector="#files")["nodeId"]
-    browser.call("DOM.setFileInputFiles", nodeId=files, files=captures)
+    chooser = browser.call("DOM.querySelector", nodeId=document, selector="#files")["nodeId"]
+    browser.call("DOM.setFileInputFiles", nodeId=chooser, files=files)
+
+
+def check_ladder_keys(browser):
+    """Packets are chosen and told without a mouse, too."""
+    browser.value("document.getElementById('conversation').focus()")
+    browser.press("Tab")
+    check("Tab goes on to the button", browser.value("document.activeElement.id === 'first'"))
+    browser.press("Enter")
+    check("which leads to the first cause", browser.wait(
+        "document.activeElement.id === 'steps' && "
+        "document.querySelector('.step.first.chosen') !== null"))
+    browser.press("End")
+    check("End chooses the last step", browser.wait(
+        "document.querySelector('.step.chosen')?.id === "
+        "document.getElementById('steps').getAttribute('aria-activedescendant') && "
+        "document.querySelector('.step.chosen') === "
+        "document.querySelector('#steps .spacer').lastChild"))
+    check("and tells the step", browser.value(
+        "document.querySelector('.step.chosen').title.startsWith("
+        "document.getElementById('cause').textContent.split('. ')[0])"))
+
+
+# The words beside steps that stand out by colour and are visible now.
+NAMELESS = """[...document.querySelectorAll('.step')].filter((step) =>
+  getComputedStyle(step).fontWeight > 400 && step.lastChild.textContent === '').length"""
+
+
+def check_records(browser, folder, pictures):
+    """A ladder of what two flight recorders have, with the first cause of rnicctl explain."""
+    explained = json.loads((folder / "explained").read_text().splitlines()[0])
+    wanted = [step["text"] for step in explained["chain"] if step["first_cause"]]
+    names = [f"{explained[key]:#08x}" for key in ("qpn", "peer_qpn")] + ["0.record", "1.record"]
+    open_files(browser, [str(folder / f"{side}.record") for side in (0, 1)])
+    check(f"{folder.name}: both records are one ladder, the last failure first", browser.wait(
+        "document.querySelectorAll('.entries .step').length > 3 && "
+        "document.getElementById('summary').textContent.includes('flight recorders') && "
+        f"{json.dumps(names)}.every((name) => "
+        "document.getElementById('conversation').selectedOptions[0].text.includes(name))", 20))
+    cause = browser.value("document.getElementById('cause').textContent")
+    check(f"{folder.name}: the first cause is that of explain, {wanted}",
+          wanted and all(text in cause for text in wanted))
+    check("what stands out has a word", browser.value(NAMELESS) == 0)
+    check_ladder_keys(browser)
+    browser.picture(pictures / f"record-{folder.name}.png")
+    print("     ", browser.value("document.getElementById('conversation').selectedOptions[0].text"))
+    print("     ", cause)
+
+
+def check_damaged(browser, folder, work):
+    """A record that was cut, and one with a wrong number, are refused with a sentence."""
+    whole = (folder / "0.record").read_text()
+    cases = {"cut": (whole[:300], "damaged"),
+             "wrong": (whole.replace('"qpn": ', '"qpn": -'), "damaged"),
+             "later": (whole.replace('"version": 1', '"version": 2'), "later version")}
+    for name, (text, words) in cases.items():
+        file = pathlib.Path(work) / f"{name}.record"
+        file.write_text(text)
+        open_files(browser, [str(file)])
+        check(f"a record that is {name} is refused in words", browser.wait(
+            f"document.getElementById('summary').textContent.startsWith('{name}.record: ') && "
+            f"document.getElementById('summary').textContent.includes('{words}') && "
+            "document.querySelectorAll('.step').length === 0"))
+
+
+def check_open(browser, pictures):
+    """The files of the command line are open when the page is."""
+    check("the files of the command line are open", browser.wait(
+        "document.querySelectorAll('.step').length > 3 && "
+        "document.getElementById('cause').textContent.startsWith('First cause: ')", 20))
+    browser.picture(pictures / "open.png")
+    browser.value("document.getElementById('tab-map').click()")
+
+
+def check_ladder(browser, captures, within, pictures):
+    open_files(browser, captures)
     check("captures open as a ladder", browser.wait(
         "document.querySelectorAll('.step').length > 5", 30))
     check("with the first cause in a sentence", browser.value(
@@ -195,6 +305,7 @@ def check_ladder(browser, captures, within, pictures):
     print("     ", browser.value("document.getElementById('cause').textContent"))
     browser.value("document.getElementById('first').click()")
     check("which a button shows", browser.wait("document.querySelector('.step.first') !== null"))
+    check("what stands out has a word", browser.value(NAMELESS) == 0)
     browser.picture(pictures / "ladder.png")
     count = browser.value("document.querySelector('#steps .spacer').clientHeight / 26")
     times = []
@@ -220,15 +331,24 @@ def main():
     parser.add_argument("--packets", type=int, default=0)
     parser.add_argument("--within", type=float, default=1, help="an answer to a click comes")
     parser.add_argument("--captures", nargs="*", default=[])
+    parser.add_argument("--is-open", action="store_true", help="files are open at once")
+    parser.add_argument("--records", nargs="*", type=pathlib.Path, default=[])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Browser(folder)
         browser.call("Page.navigate", url=options.url)
         check("the page opens", browser.wait(
             "document.querySelectorAll('[role=tab]').length === 7"))
+        check_palette(browser)
+        if options.is_open:
+            check_open(browser, options.pictures)
         if options.qps:
             check_tables(browser, options.qps, options.within, options.pictures)
             check_keyboard(browser, options.pictures)
+        for records in options.records:
+            check_records(browser, records, options.pictures)
+        if options.records:
+            check_damaged(browser, options.records[0], folder)
         if options.captures:
             count = check_ladder(browser, options.captures, options.within,
                                  options.pictures)

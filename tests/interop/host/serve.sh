@@ -47,10 +47,44 @@ descriptors() { find "/proc/$serve/fd" -mindepth 1 | wc -l; }
 
 # rows KIND EXPRESSION: whether the expression over the rows of the served state is true.
 rows() {
-	on 0 curl -s "${url}state" | python3 -c "
+	on 0 curl -s -m 20 "${url}state" | python3 -c "
 import json, sys
-rows = json.load(sys.stdin)['devices'][0]['$1']
-sys.exit(not ($2))"
+rows = json.load(sys.stdin)['devices'][0].get('$1')
+sys.exit(rows is None or not ($2))"
+}
+
+# in_seconds MOST TIME
+in_seconds() { awk -v most="$1" -v time="$2" 'BEGIN { exit !(time > 0 && time < most) }'; }
+
+# mistake NAME: two programs, one with this mistake. The records of both sides stay in $WORK/NAME,
+# and what rnicctl explain says of them.
+mistake() {
+	local folder=$WORK/$1 side roles=(server client) pids=()
+	local program=$BUILD/tests/mistaken_program
+	mkdir "$folder"
+	rm -f "$WORK/meeting"
+	for side in 0 1; do
+		exec_program $side "$program" "$WORK/meeting" "${roles[side]}" \
+			"${side_gid[$side]}" "$1" <"$WORK/hold" {hold}>&- >"$folder/$side" 2>&1 &
+		pids[side]=$!
+		own $!
+		[ $side = 1 ] || wait_for 20 grep -q listens "$folder/0"
+	done
+	if [ "$1" = link_down ]; then
+		wait_for 20 grep -q 'both are connected' "$folder/1"
+		on 0 "$BIN/rnicctl" link --socket "${side_socket[0]}" down >/dev/null
+	fi
+	wait_for 20 grep -q '^done' "$folder/1"
+	for side in 0 1; do
+		on $side "$BIN/rnicctl" record --socket "${side_socket[$side]}" save \
+			"$folder/$side.record"
+	done
+	on 1 "$BIN/rnicctl" explain --json --socket "${side_socket[1]}" \
+		--peer "$folder/0.record" --last >"$folder/explained" 2>&1
+	check "$1 is recorded" test -s "$folder/0.record" -a -s "$folder/1.record"
+	[ "$1" != link_down ] || on 0 "$BIN/rnicctl" link --socket "${side_socket[0]}" up >/dev/null
+	end_process "${pids[0]}"
+	end_process "${pids[1]}"
 }
 
 topology_start "$@" --capture "$WORK/side@SIDE.pcapng"
@@ -72,6 +106,8 @@ check "there is a loss on the way" test $? -eq 0
 pair_run ib_send_bw -s 4096 -n $messages
 on 0 nft delete table ip loss
 wait_for 60 grep -q ready "$WORK/holder"
+mistakes=(peer_destroyed region_deregistered link_down wrong_rkey)
+for name in "${mistakes[@]}"; do mistake "$name"; done
 
 echo "# what it shows"
 serve_start --socket "${side_socket[0]}"
@@ -124,6 +160,28 @@ end_process $slow
 signal_process TERM $serve
 expect_end 10 $serve 0 "rnicctl serve, at SIGTERM" "$WORK/serve.log"
 
+echo "# a daemon that does not answer"
+signal_process STOP "${side_pid[1]}"
+serve_start --socket "${side_socket[0]}" --socket "${side_socket[1]}"
+on 0 curl -s -m 20 -o "$WORK/late" -w '%{time_total}' "${url}state" >"$WORK/late_s" &
+late=$!
+own $late
+check "the page comes while a state is waited for" \
+	in_seconds 0.8 "$(on 0 curl -s -m 20 -o /dev/null -w '%{time_total}' "$url")"
+wait $late
+check "that state comes soon ($(cat "$WORK/late_s") s)" in_seconds 3 "$(cat "$WORK/late_s")"
+check "it says which daemon is silent" grep -q 'rnicd has not answered for' "$WORK/late"
+taken=$(on 0 curl -s -m 20 -o "$WORK/late" -w '%{time_total}' "${url}state")
+check "the next state does not wait ($taken s)" in_seconds 0.8 "$taken"
+check "and has the queue pairs of the other device" grep -q '"qps":\[{' "$WORK/late"
+signal_process TERM $serve
+expect_end 5 $serve 0 "rnicctl serve, at SIGTERM, with a silent daemon" "$WORK/serve.log"
+serve_start --socket "${side_socket[1]}"
+signal_process CONT "${side_pid[1]}"
+check "a daemon that goes on is shown" wait_for 20 rows qps "len(rows) >= 0"
+signal_process TERM $serve
+expect_end 10 $serve 0 "rnicctl serve, at SIGTERM" "$WORK/serve.log"
+
 echo "# captures"
 serve_start "$WORK/side0.pcapng" "$WORK/side1.pcapng"
 check "it serves the files of the command line" test "$(status "${url}capture/1")" = 200
@@ -134,8 +192,8 @@ expect_end 10 $serve 0 "rnicctl serve, at SIGTERM" "$WORK/serve.log"
 
 if command -v chromium >/dev/null; then
 	echo "# in a browser"
-	serve_start --socket "${side_socket[0]}"
-	on 0 /usr/bin/python3 "$here/page_browser.py" "$url" "$pictures" --qps $QPS \
+	serve_start --socket "${side_socket[0]}" "$WORK"/peer_destroyed/?.record
+	on 0 /usr/bin/python3 "$here/page_browser.py" "$url" "$pictures" --qps $QPS --is-open \
 		--captures "$WORK/side0.pcapng" "$WORK/side1.pcapng" \
 		--packets $((messages * 4)) --within $within >"$WORK/browser" 2>&1
 	check "the page works, by mouse and by keyboard" test $? -eq 0
@@ -144,6 +202,7 @@ if command -v chromium >/dev/null; then
 	expect_end 10 $serve 0 "rnicctl serve, at SIGTERM" "$WORK/serve.log"
 	/usr/bin/python3 "$here/page_browser.py" \
 		"file://$(realpath "$here/../../../tools/serve/page/index.html")" "$pictures" \
+		--records "${mistakes[@]/#/$WORK/}" \
 		--captures "$WORK/side0.pcapng" "$WORK/side1.pcapng" \
 		--packets $((messages * 4)) --within $within >"$WORK/browser" 2>&1
 	check "the same page opens files without a daemon or a server" test $? -eq 0

@@ -209,7 +209,23 @@ const ladderMaker = (() => {
     return `${one.left} ${ends.get(one.left)} and ${one.right} ${ends.get(one.right)}`;
   }
 
-  /* Returns {left, right, events, first}: `first` is the index of the first cause, or -1. */
+  /*
+   * How the page draws an event: {label, from, to, kind, isLost, isAnswer, title}. `from` and `to`
+   * are "left" or "right", `to` is null for what happens at one end; `title` are sentences.
+   */
+  function describe(event, left) {
+    const { packet } = event;
+    const bytes = packet.payloadBytes > 0 ? `, ${packet.payloadBytes} bytes` : "";
+    const [from, to] = packet.from === left ? ["left", "right"] : ["right", "left"];
+    return { label: `PSN ${packet.psn} ${packet.name}`, from, to, kind: packet.kind,
+      isLost: event.isLost, isAnswer: packet.kind !== "request",
+      title: [`${packet.name}${bytes}`, explain(event), ...event.comments].filter(Boolean) };
+  }
+
+  /*
+   * Returns {left, right, events, first, describe, explain, remark}: `first` is the index of the
+   * first cause, or -1, and `remark` a sentence on the whole, or "".
+   */
   function make(packets, conversation) {
     const own = packets.filter((packet) => conversation.flows.has(flowOf(packet)));
     const events = [];
@@ -217,11 +233,12 @@ const ladderMaker = (() => {
       events.push(...mergeWay(group));
     events.sort((a, b) => a.timeUs - b.timeUs);
     markEvents(events);
-    return { left: conversation.left, right: conversation.right, events,
+    return { left: conversation.left, right: conversation.right, events, remark: "", explain,
+      describe: (event) => describe(event, conversation.left),
       first: events.findIndex((event) => event.mark !== "" && event.mark !== "cnp") };
   }
 
-  return { conversations, make, explain, psnDistance };
+  return { conversations, make };
 })();
 
 if (typeof module !== "undefined")

@@ -18,7 +18,7 @@
   const isServed = location.protocol !== "file:";
 
   const page = { tab: "map", now: null, before: null, rows: null, shown: [], order: {}, chosen: null,
-    head: null, headKey: "", packets: [], conversations: [], ladder: null };
+    head: null, headKey: "", conversations: [], ladder: null, step: -1 };
 
   function element(name, classes, text) {
     const made = document.createElement(name);
@@ -155,13 +155,18 @@
   const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20, Home: -Infinity,
     End: Infinity };
 
+  /* The row of `count` that the key leads to from row `at`, or from none (-1); -1: to none. */
+  function nextOf(key, at, count) {
+    return steps[key] === undefined || count === 0 ? -1
+      : Math.min(count - 1, Math.max(0, at + steps[key]));
+  }
+
   function onTableKey(event) {
-    if (event.target !== byId("table") || steps[event.key] === undefined ||
-        page.shown.length === 0)
+    const at = page.shown.findIndex((row) => row.identity === page.chosen);
+    const next = nextOf(event.key, at, page.shown.length);
+    if (event.target !== byId("table") || next < 0)
       return;
     event.preventDefault();
-    const at = page.shown.findIndex((row) => row.identity === page.chosen);
-    const next = Math.min(page.shown.length - 1, Math.max(0, at + steps[event.key]));
     showRow(byId("table"), next, ROW_PX);
     choose(page.shown[next].identity);
   }
@@ -196,46 +201,75 @@
 
   /* ---- the ladder ---- */
 
-  function arrowOf(event, toRight) {
+  /* An arrow from side to side, a cross where a packet ended, or a dot of what happened at one end. */
+  function arrowOf({ from, to, isLost, isAnswer }) {
     const svg = svgElement("svg", { viewBox: "0 0 400 26", preserveAspectRatio: "none",
       "aria-hidden": "true" });
-    const [start, end] = toRight ? [4, event.isLost ? 200 : 396] : [396, event.isLost ? 200 : 4];
-    const back = toRight ? -10 : 10;
-    const tip = event.isLost ? `M${end - 6} 7 L${end + 6} 19 M${end - 6} 19 L${end + 6} 7`
+    const isLeft = from === "left";
+    if (to === null) {
+      svg.append(svgElement("rect", { x: isLeft ? 4 : 384, y: 8, width: 12, height: 10,
+        fill: "currentColor" }));
+      return svg;
+    }
+    const [start, end] = isLeft ? [4, isLost ? 200 : 396] : [396, isLost ? 200 : 4];
+    const back = isLeft ? -10 : 10;
+    const tip = isLost ? `M${end - 6} 7 L${end + 6} 19 M${end - 6} 19 L${end + 6} 7`
       : `M${end + back} 7 L${end} 13 L${end + back} 19`;
     svg.append(svgElement("path", { d: `M${start} 13 L${end} 13 ${tip}`, fill: "none",
       stroke: "currentColor", "stroke-width": 2,
-      "stroke-dasharray": event.packet.kind === "request" ? "none" : "6 3" }));
+      "stroke-dasharray": isAnswer ? "6 3" : "none" }));
     return svg;
   }
 
   const marks = { lost: "lost", gap: "gap before", again: "sent again", nak: "refused", rnr: "not ready",
-    cnp: "congestion", "": "" };
+    cnp: "congestion", silence: "no answer", dropped: "dropped", failed: "failed", ended: "ended",
+    down: "gone", "": "" };
 
   function stepElement(i) {
     const { ladder } = page;
     const event = ladder.events[i];
-    const { packet } = event;
-    const made = element("div", `step ${packet.kind} ${event.mark}${i === ladder.first ? " first" : ""}`);
+    const told = ladder.describe(event);
+    const state = `${i === ladder.first ? " first" : ""}${i === page.step ? " chosen" : ""}`;
+    const made = element("div", `step ${told.kind} ${event.mark}${state}`);
     const ms = ((event.timeUs - ladder.events[0].timeUs) / 1000).toFixed(3);
-    made.setAttribute("role", "listitem");
-    made.append(element("span", "", `${ms} ms`), element("span", "", `PSN ${packet.psn}`));
+    made.id = `step-${i}`;
+    made.setAttribute("role", "option");
+    made.setAttribute("aria-selected", i === page.step);
+    made.title = told.title.join("\n");
     const middle = element("span", "");
-    middle.append(arrowOf(event, packet.from === ladder.left));
-    made.append(middle, element("span", "", marks[event.mark]));
-    const bytes = packet.payloadBytes > 0 ? `, ${packet.payloadBytes} bytes` : "";
-    made.title = [`${packet.name}${bytes}`, ladderMaker.explain(event), ...event.comments]
-      .filter(Boolean).join("\n");
-    made.children[1].textContent += ` ${packet.name}`;
-    made.addEventListener("click", () => {
-      byId("cause").textContent = made.title.replaceAll("\n", ". ");
-    });
+    middle.append(arrowOf(told));
+    made.append(element("span", "", `${ms} ms`), element("span", "", told.label), middle,
+      element("span", "", marks[event.mark]));
+    made.addEventListener("click", () => chooseStep(i));
     return made;
   }
 
   function drawLadder() {
-    if (page.ladder)
-      drawPart(byId("steps"), page.ladder.events.length, STEP_PX, null, stepElement);
+    drawPart(byId("steps"), page.ladder?.events.length ?? 0, STEP_PX, null, stepElement);
+  }
+
+  function chooseStep(i) {
+    page.step = i;
+    byId("steps").setAttribute("aria-activedescendant", `step-${i}`);
+    byId("cause").textContent = page.ladder.describe(page.ladder.events[i]).title.join(". ");
+    drawLadder();
+  }
+
+  function onLadderKey(event) {
+    const count = page.ladder?.events.length ?? 0;
+    const next = nextOf(event.key, page.step, count);
+    if (next < 0)
+      return;
+    event.preventDefault();
+    showRow(byId("steps"), next, STEP_PX);
+    chooseStep(next);
+  }
+
+  function showFirst() {
+    byId("steps").scrollTop = Math.max(0, page.ladder.first - 3) * STEP_PX;
+    byId("steps").focus();
+    chooseStep(page.ladder.first);
+    byId("cause").textContent = causeOf(page.ladder);
   }
 
   /* "In all: 12 lost, 12 sent again." */
@@ -246,47 +280,78 @@
     return `In all: ${counts.join(", ")}.`;
   }
 
+  function causeOf(ladder) {
+    const first = ladder.events[ladder.first];
+    const cause = first ? `First cause: ${ladder.explain(first)}. ${countsOf(ladder)}`
+      : "Nothing went wrong.";
+    return [cause, ladder.remark].filter(Boolean).join(" ");
+  }
+
   function showConversation() {
     const conversation = page.conversations[byId("conversation").selectedIndex];
-    page.ladder = conversation ? ladderMaker.make(page.packets, conversation) : null;
+    page.ladder = conversation?.make() ?? null;
+    page.step = -1;
+    byId("steps").removeAttribute("aria-activedescendant");
+    byId("steps").classList.toggle("entries", Boolean(conversation?.isOfEntries));
     byId("left").textContent = page.ladder?.left ?? "";
     byId("right").textContent = page.ladder?.right ?? "";
-    const first = page.ladder ? page.ladder.events[page.ladder.first] : undefined;
-    byId("first").hidden = !first;
-    byId("cause").textContent = first ? `First cause: ${ladderMaker.explain(first)}. ${countsOf(page.ladder)}`
-      : page.ladder ? "Nothing went wrong." : "";
+    byId("first").hidden = !page.ladder || page.ladder.first < 0;
+    byId("cause").textContent = page.ladder ? causeOf(page.ladder) : "";
     byId("steps").scrollTop = 0;
     drawLadder();
   }
 
-  function showCaptures(readings) {
-    page.packets = readings.flatMap((reading) => reading.packets)
+  /* A file is a capture or a record of rnicctl record save. */
+  function readFile(name, buffer) {
+    return recordMaker.isRecord(new Uint8Array(buffer))
+      ? { name, packets: [], others: 0, ...recordMaker.read(buffer, name) }
+      : { name, rows: [], ...captureReader.read(buffer) };
+  }
+
+  /* {title, count, isOfEntries, make}: of records, and then of captures. */
+  function conversationsOf(readings, packets) {
+    const ofEntries = recordMaker.conversations(readings.filter((reading) => reading.rows.length > 0));
+    return [
+      ...ofEntries.map((one) => ({ ...one, title: `${one.title}: ${one.count} entries`,
+        isOfEntries: true, make: () => recordMaker.make(one) })),
+      ...ladderMaker.conversations(packets).map((one) => ({ ...one, isOfEntries: false,
+        title: `${one.title}: ${one.count} packets`, make: () => ladderMaker.make(packets, one) })),
+    ];
+  }
+
+  function counted(count, words) {
+    return count > 0 ? [`${count} ${words}`] : [];
+  }
+
+  function showFiles(readings) {
+    const packets = readings.flatMap((reading) => reading.packets)
       .sort((a, b) => a.timeUs - b.timeUs);
-    page.conversations = ladderMaker.conversations(page.packets);
+    const sum = (countOf) => readings.reduce((count, reading) => count + countOf(reading), 0);
+    page.conversations = conversationsOf(readings, packets);
     byId("conversation").replaceChildren(...page.conversations.map((one) =>
-      element("option", "", `${one.title}: ${one.count} packets`)));
+      element("option", "", one.title)));
     showConversation();
     const problems = readings.filter((reading) => reading.problem)
       .map((reading) => `${reading.name}: ${reading.problem}`);
-    const others = readings.reduce((count, reading) => count + reading.others, 0);
-    byId("summary").textContent = [`${page.packets.length} packets`,
-      ...(others ? [`${others} frames that are no RoCEv2`] : []), ...problems].join("; ");
+    byId("summary").textContent = [...counted(packets.length, "packets"),
+      ...counted(sum((reading) => reading.rows.length), "entries of flight recorders"),
+      ...counted(sum((reading) => reading.others), "frames that are no RoCEv2"),
+      ...problems].join("; ") || "There is nothing in it.";
     select("ladder");
   }
 
   async function openFiles(files) {
-    const readings = await Promise.all([...files].map(async (file) =>
-      ({ name: file.name, ...captureReader.read(await file.arrayBuffer()) })));
-    showCaptures(readings);
+    showFiles(await Promise.all([...files].map(async (file) =>
+      readFile(file.name, await file.arrayBuffer()))));
   }
 
   async function openServed() {
     const readings = await Promise.all(page.now.captures.map(async ({ name }, i) => {
       const answer = await fetch(`capture/${i}`);
-      return answer.ok ? { name, ...captureReader.read(await answer.arrayBuffer()) }
-        : { name, packets: [], others: 0, problem: "the file cannot be read" };
+      return answer.ok ? readFile(name, await answer.arrayBuffer())
+        : { name, packets: [], rows: [], others: 0, problem: "the file cannot be read" };
     }));
-    showCaptures(readings);
+    showFiles(readings);
   }
 
   /* ---- tabs ---- */
@@ -369,13 +434,12 @@
     byId("table").addEventListener("keydown", onTableKey);
     byId("table").addEventListener("scroll", scrollTable);
     byId("steps").addEventListener("scroll", drawLadder);
+    byId("steps").addEventListener("keydown", onLadderKey);
     byId("filter").addEventListener("input", drawTable);
     byId("conversation").addEventListener("change", showConversation);
     byId("files").addEventListener("change", (event) => openFiles(event.target.files));
     byId("served").addEventListener("click", openServed);
-    byId("first").addEventListener("click", () => {
-      byId("steps").scrollTop = Math.max(0, page.ladder.first - 3) * STEP_PX;
-    });
+    byId("first").addEventListener("click", showFirst);
     addEventListener("resize", draw);
     select(isServed ? "map" : "ladder");
     if (!isServed)
