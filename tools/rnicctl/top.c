@@ -18,6 +18,9 @@
 
 enum { KEY_SORT = 256, KEY_REVERSE, KEY_ONCE };
 
+/* While a daemon is silent, keys are obeyed between two readings. */
+enum { PICTURE_LIMIT_MS = 1000, TABLE_LIMIT_MS = ADMIN_LINK_TIMEOUT_S * 1000 };
+
 struct top_options {
 	const char *socket;
 	const struct top_view *view;
@@ -120,6 +123,7 @@ static void top_sort(struct top *top)
 {
 	top_view_sort(top->screen.view, &top->screen.order, top->state.lines,
 		      top->state.line_count);
+	top_screen_follow(&top->screen, &top->state);
 }
 
 /* Closes the link after an error: the next reading opens another. */
@@ -141,7 +145,9 @@ static int top_read(struct top *top)
 	int error = 0;
 
 	if (!top->is_linked) {
-		error = admin_link_open(&top->link, top->socket, "rnicctl");
+		error = admin_link_open_within(&top->link, top->socket, "rnicctl",
+					       top->options.is_once ? TABLE_LIMIT_MS
+								    : PICTURE_LIMIT_MS);
 		top->is_linked = !error;
 	}
 	if (!error)
@@ -192,14 +198,13 @@ static void top_move(struct top *top, int event)
 
 	terminal_size(&rows, &columns);
 	page = (ptrdiff_t)rows / 2;
-	top_screen_move(&top->screen,
+	top_screen_move(&top->screen, &top->state,
 			event == TERMINAL_UP	      ? -1
 			: event == TERMINAL_DOWN      ? 1
 			: event == TERMINAL_PAGE_UP   ? -page
 			: event == TERMINAL_PAGE_DOWN ? page
 			: event == TERMINAL_HOME      ? -all
-						      : all,
-			top->state.line_count);
+						      : all);
 }
 
 /* Returns false when the user has seen enough. */
@@ -325,7 +330,7 @@ int top_main(int argc, char **argv)
 	if (top_choose(&top) < 0 ||
 	    daemon_reach_path(&top.link, top.options.socket, top.socket) < 0)
 		return EXIT_FAILURE;
-	top.is_linked = true;
+	admin_link_close(&top.link); /* top_read() opens one with a limit of its own */
 	error = top.options.is_once ? top_once(&top) : top_on_terminal(&top);
 	if (top.is_linked)
 		admin_link_close(&top.link);

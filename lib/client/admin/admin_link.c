@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHOW_ROWS_MAX = 1 << 22 };
+enum { SHOW_ROWS_MAX = 1 << 22, LIMIT_MS = ADMIN_LINK_TIMEOUT_S * 1000 };
 
 #define SHOW_HEAD_BYTES (sizeof(struct rnic_ctl_header) + sizeof(struct rnic_ctl_show_reply))
 
@@ -47,9 +47,9 @@ static uint64_t admin_link_now_ns(void)
 	return (uint64_t)now.tv_sec * RNIC_NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t admin_link_deadline_ns(void)
+static uint64_t admin_link_deadline_ns(const struct admin_link *link)
 {
-	return admin_link_now_ns() + ADMIN_LINK_TIMEOUT_S * RNIC_NS_PER_SECOND;
+	return admin_link_now_ns() + link->limit_ms * RNIC_NS_PER_MS;
 }
 
 /*
@@ -69,7 +69,7 @@ static int admin_link_error(void)
 
 static int admin_link_send(const struct admin_link *link, const void *message, size_t bytes)
 {
-	const uint64_t deadline_ns = admin_link_deadline_ns();
+	const uint64_t deadline_ns = admin_link_deadline_ns(link);
 
 	while (send(link->fd, message, bytes, MSG_NOSIGNAL) < 0)
 		if (!admin_link_repeats(deadline_ns))
@@ -80,7 +80,7 @@ static int admin_link_send(const struct admin_link *link, const void *message, s
 /* Returns the length of the message, 0 after a hang-up, or a negative errno. */
 static ssize_t admin_link_receive(const struct admin_link *link, union message *message)
 {
-	const uint64_t deadline_ns = admin_link_deadline_ns();
+	const uint64_t deadline_ns = admin_link_deadline_ns(link);
 	ssize_t received;
 
 	while ((received = recv(link->fd, message->bytes, sizeof(message->bytes), 0)) < 0)
@@ -133,7 +133,10 @@ static int admin_link_exchange(struct admin_link *link, uint32_t operation, cons
 /* Makes the socket of the link, with its time limits. Returns a negative errno. */
 static int admin_link_make_socket(struct admin_link *link)
 {
-	const struct timeval limit = {.tv_sec = ADMIN_LINK_TIMEOUT_S};
+	const struct timeval limit = {
+		.tv_sec = link->limit_ms / 1000,
+		.tv_usec = link->limit_ms % 1000 * 1000,
+	};
 	int error;
 
 	link->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -149,7 +152,7 @@ static int admin_link_make_socket(struct admin_link *link)
 
 static int admin_link_connect_to(struct admin_link *link, const char *socket_path)
 {
-	const uint64_t deadline_ns = admin_link_deadline_ns();
+	const uint64_t deadline_ns = admin_link_deadline_ns(link);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int error;
 
@@ -171,7 +174,7 @@ static int admin_link_connect_to(struct admin_link *link, const char *socket_pat
 
 /* Connects and says HELLO with `flags`. */
 static int admin_link_greet(struct admin_link *link, const char *socket_path, const char *program,
-			    uint32_t flags)
+			    uint32_t flags, uint32_t limit_ms)
 {
 	struct rnic_ctl_hello hello = {
 		.version_min = RNIC_CTL_VERSION_MIN,
@@ -182,7 +185,7 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 	union message message;
 	int error;
 
-	memset(link, 0, sizeof(*link));
+	*link = (struct admin_link){.limit_ms = limit_ms};
 	error = admin_link_connect_to(link, socket_path);
 	if (error)
 		return error;
@@ -208,12 +211,18 @@ static int admin_link_greet(struct admin_link *link, const char *socket_path, co
 
 int admin_link_open(struct admin_link *link, const char *socket_path, const char *program)
 {
-	return admin_link_greet(link, socket_path, program, RNIC_HELLO_ADMIN);
+	return admin_link_open_within(link, socket_path, program, LIMIT_MS);
+}
+
+int admin_link_open_within(struct admin_link *link, const char *socket_path, const char *program,
+			   uint32_t limit_ms)
+{
+	return admin_link_greet(link, socket_path, program, RNIC_HELLO_ADMIN, limit_ms);
 }
 
 int admin_link_try_use(struct admin_link *link, const char *socket_path, const char *program)
 {
-	int error = admin_link_greet(link, socket_path, program, 0);
+	int error = admin_link_greet(link, socket_path, program, 0, LIMIT_MS);
 
 	/* The kernel has closed the device connection that came along. */
 	if (!error)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection to a daemon for rnicctl: HELLO as administrator, then SHOW and CONDITION. The link
- * owns its socket. Every call is bounded in time: a daemon that does not answer within
- * ADMIN_LINK_TIMEOUT_S is an error, never a hang. Signals end no call; a call that they interrupt
- * takes at most twice as long.
+ * owns its socket. Every call is bounded in time: a daemon that does not answer a request within
+ * the link's limit, mostly ADMIN_LINK_TIMEOUT_S, is an error, never a hang. Signals end no call; a
+ * call that they interrupt takes at most twice as long.
  */
 #ifndef LIB_CLIENT_ADMIN_ADMIN_LINK_H
 #define LIB_CLIENT_ADMIN_ADMIN_LINK_H
@@ -20,6 +20,7 @@ enum { ADMIN_LINK_TIMEOUT_S = 10 };
 struct admin_link {
 	int fd;
 	uint32_t request_id;
+	uint32_t limit_ms;     /* for each answer */
 	uid_t owner;	       /* the user of the daemon, as the kernel has it */
 	bool refuses_programs; /* of this user, all of them */
 	struct rnic_device_attributes device;
@@ -34,6 +35,10 @@ struct admin_link {
  * valid.
  */
 int admin_link_open(struct admin_link *link, const char *socket_path, const char *program);
+
+/* The same with a limit of its own, for programs that somebody watches. */
+int admin_link_open_within(struct admin_link *link, const char *socket_path, const char *program,
+			   uint32_t limit_ms);
 
 /*
  * Whether the daemon serves programs of this user: greets it as a program does, and hangs up. 0;

@@ -47,6 +47,16 @@ leaves_terminal() {
 	press clear Enter
 }
 
+# marked, first_line: the queue pair of the marked line, and of the first one.
+marked() { in_tmux capture-pane -p -e | grep -oP '\x1b\[7m\K0x[0-9a-f]+'; }
+first_line() { screen | grep -oE -m 1 '^0x[0-9a-f]+'; }
+
+path_has_limit() {
+	table paths >"$WORK/paths"
+	grep -qE "^${side_address[0]} .* (program|window|pace|peer|loss|host) .*ib_send_bw" \
+		"$WORK/paths"
+}
+
 test_seconds() { [ $((SECONDS - begun)) -ge "$1" ]; }
 
 # cpu_ticks PID: hundredths of a second that the process has had.
@@ -85,6 +95,28 @@ in_tmux resize-window -x 70 -y 12
 check "a smaller terminal has the foot in its last line" \
 	wait_for 10 eval "screen | sed -n 12p | grep -q 'q quit'"
 check "and no line is longer" test "$(screen | wc -L)" -le 70
+
+echo "# a terminal of 40 columns and 10 rows"
+in_tmux resize-window -x 40 -y 10
+press '?'
+check "? explains all keys" wait_for 10 sees 'q, Ctrl-C'
+press '?'
+check "the foot says how to quit" wait_for 10 eval "screen | sed -n 10p | grep -q 'q quit'"
+columns=("TX MBIT/S" "RX MBIT/S" DONE/S "IN FLIGHT" SENDS RECVS RESENT TIMEOUTS RNR PROGRAM QPN
+	TYPE STATE PEER "PEER QPN")
+for column in "${columns[@]}"; do
+	press '>'
+	wait_for 5 sees "(^| )${column}\^" || fail "the column $column is there, and sorts"
+done
+check "each column can be seen and sorted by" sees '^QPN.* PEER QPN\^'
+press 5
+check "the view's name is there" wait_for 10 sees '\[5 troubles\]'
+press 2 Down Down
+check "the down arrow marks another line" wait_for 10 eval 'test "$(marked)" != "$(first_line)"'
+kept=$(marked)
+press '>' '>' '>' '>' '>' '>' '>' '>' '>' '>' r
+check "the mark stays on its line when the order changes" wait_for 10 eval \
+	'sees "^QPN\\^" && test "$(marked)" = "$kept"'
 in_tmux resize-window -x 120 -y 20
 press End
 check "End marks the last line" wait_for 10 sees '^0x'
@@ -107,6 +139,15 @@ press fg Enter
 check "and fg shows the picture again" wait_for 10 sees 'q quit'
 leaves_terminal q press q
 
+echo "# a daemon that does not answer"
+show_top
+signal_process STOP "${side_pid[0]}"
+check "top says so" wait_for 10 sees 'no answer of the daemon'
+press q
+check "and its keys work" wait_for 3 fails top_pid
+signal_process CONT "${side_pid[0]}"
+press clear Enter
+
 echo "# traffic"
 pair_start ib_send_bw -D 6
 wait_for 20 holds 0 qps "any(row['sent_packets'] > 1000 for row in rows)"
@@ -115,10 +156,8 @@ check "the queue pair that sends stands first, with a rate" \
 	eval "sed -n 4p '$WORK/qps' | grep -qE ' RTS +.* [1-9][0-9.]+ .*ib_send_bw'"
 table clients --sort 'tx mbit/s' >"$WORK/clients"
 check "its program, too" eval "sed -n 4p '$WORK/clients' | grep -q ib_send_bw"
-table paths >"$WORK/paths"
-check "its path has a limit" \
-	grep -qE "^${side_address[0]} .* (program|window|pace|peer|loss|host) .*ib_send_bw" \
-	"$WORK/paths"
+# A program that had no processor for a moment has nothing posted, and no limit.
+check "its path has a limit" wait_for 5 path_has_limit
 table faults >"$WORK/faults"
 check "rules have hits" grep -qE '^ +1 +[1-9]' "$WORK/faults"
 check "a column that is none is refused" fails table qps --sort nonsense

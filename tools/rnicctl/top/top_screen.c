@@ -6,17 +6,22 @@
 enum {
 	HEAD_ROWS = 4, /* device, rates, views, headings */
 	FOOT_ROWS = 3, /* sentences of the marked line, and keys or a message */
+	COLUMN_GAP = 2,
 	LINE_BYTES = 512,
 };
 
+/* For terminals of 40 columns and 10 rows. */
 static const char *const help[] = {
-	"Tab, 1 to 5    next view; clients, qps, paths, faults, troubles",
-	"< >            sort by the column to the left, to the right",
-	"r              reverse the order",
-	"up, down, Page Up, Page Down, Home, End    move the mark",
-	"?              this page",
-	"q, Ctrl-C      quit",
+	"Tab, 1 to 5  next view, or that one",
+	"< >          sort by the next column",
+	"r            reverse the order",
+	"up, down     move the mark",
+	"Page Up, Page Down, Home, End   likewise",
+	"?            back",
+	"q, Ctrl-C    quit",
 };
+
+static const char keys[] = "q quit   ? help   Tab view   < > sort   r reverse";
 
 /* ---- text of lines ---- */
 
@@ -52,6 +57,25 @@ static void top_screen_measure(struct top_screen *screen, const struct top_state
 	}
 }
 
+/* Whether the picture has the column: of those behind column 0, it begins with the left one. */
+static bool has_column(const struct top_screen *screen, size_t column)
+{
+	return column == 0 || column >= screen->left;
+}
+
+/* A terminal that is too narrow for all columns begins with one from where the sorted one fits. */
+static void scroll_columns(struct top_screen *screen, size_t columns)
+{
+	size_t sorted = screen->order.column;
+	size_t end = 0;
+
+	screen->left = 1;
+	for (size_t i = 0; i <= sorted; i++)
+		end += screen->widths[i] + (i > 0 ? COLUMN_GAP : 0);
+	while (screen->left < sorted && end > columns)
+		end -= screen->widths[screen->left++] + COLUMN_GAP;
+}
+
 static void compose_heading(const struct top_screen *screen, struct line *line)
 {
 	char text[ROW_CELL_BYTES];
@@ -61,6 +85,8 @@ static void compose_heading(const struct top_screen *screen, struct line *line)
 		const char *arrow = i != screen->order.column	? ""
 				    : screen->order.is_reversed ? "^"
 								: "v";
+		if (!has_column(screen, i))
+			continue;
 		snprintf(text, sizeof(text), "%s%s", screen->view->columns[i].heading, arrow);
 		line_add(line, text, screen->widths[i], top_column_is_number(screen->view, i));
 	}
@@ -73,6 +99,8 @@ static void compose_line(const struct top_screen *screen, const struct top_state
 
 	*line = (struct line){0};
 	for (size_t i = 0; i < top_view_column_count(screen->view); i++) {
+		if (!has_column(screen, i))
+			continue;
 		top_view_cell(screen->view, i, row, state->seconds > 0, text);
 		line_add(line, text, screen->widths[i], top_column_is_number(screen->view, i));
 	}
@@ -158,18 +186,22 @@ static void put_row(struct canvas *canvas, enum look look, const char *text)
 		look == LOOK_PLAIN ? "" : "\033[0m", canvas->rows_left > 0 ? "\r\n" : "");
 }
 
+/* A narrow terminal begins with a later view, so that the present one is there. */
 static void put_views(struct canvas *canvas, const struct top_screen *screen)
 {
-	struct line line = {0};
-	char text[32];
+	const size_t present = (size_t)(screen->view - top_views);
+	char text[LINE_BYTES];
+	size_t end = 0, begin = 0;
 
-	for (size_t i = 0; i < TOP_VIEW_COUNT; i++) {
-		snprintf(text, sizeof(text),
-			 &top_views[i] == screen->view ? "[%zu %s]" : " %zu %s ", i + 1,
-			 top_views[i].name);
-		line_add(&line, text, 0, false);
+	for (size_t i = 0, length = 0; i < TOP_VIEW_COUNT; i++) {
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   i == present ? "[%zu %s] " : " %zu %s  ", i + 1,
+					   top_views[i].name);
+		end = i == present ? length : end;
 	}
-	put_row(canvas, LOOK_PLAIN, line.text);
+	while (end - begin > canvas->columns)
+		begin++;
+	put_row(canvas, LOOK_PLAIN, text + begin);
 }
 
 static size_t body_rows(size_t rows)
@@ -180,7 +212,8 @@ static size_t body_rows(size_t rows)
 /* Scrolls so that the marked line is on the screen. */
 static void scroll(struct top_screen *screen, size_t line_count, size_t rows)
 {
-	top_screen_move(screen, 0, line_count);
+	if (screen->marked >= line_count)
+		screen->marked = line_count > 0 ? line_count - 1 : 0;
 	if (screen->marked < screen->first)
 		screen->first = screen->marked;
 	if (screen->marked >= screen->first + rows)
@@ -197,6 +230,7 @@ static void put_lines(struct canvas *canvas, struct top_screen *screen,
 	struct line line;
 
 	top_screen_measure(screen, state, screen->first, end);
+	scroll_columns(screen, canvas->columns);
 	compose_heading(screen, &line);
 	put_row(canvas, LOOK_BOLD, line.text);
 	for (size_t i = screen->first; i < screen->first + rows; i++) {
@@ -208,13 +242,15 @@ static void put_lines(struct canvas *canvas, struct top_screen *screen,
 	}
 }
 
-static void put_help(struct canvas *canvas, size_t rows)
+/* All rows but the last. */
+static void put_help(struct canvas *canvas)
 {
 	const size_t count = sizeof(help) / sizeof(help[0]);
 
 	put_row(canvas, LOOK_BOLD, "Keys");
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; canvas->rows_left > 1; i++)
 		put_row(canvas, LOOK_PLAIN, i < count ? help[i] : "");
+	put_row(canvas, LOOK_PLAIN, keys);
 }
 
 /* Two rows of sentences, and one of keys or of a message. */
@@ -230,27 +266,35 @@ static void put_foot(struct canvas *canvas, const struct top_screen *screen,
 	if (screen->message[0])
 		put_row(canvas, LOOK_REVERSE, screen->message);
 	else
-		put_row(canvas, LOOK_PLAIN, "Tab view   < > sort   r reverse   ? help   q quit");
+		put_row(canvas, LOOK_PLAIN, keys);
+}
+
+static void put_picture(struct canvas *canvas, struct top_screen *screen,
+			const struct top_state *state)
+{
+	const size_t lines = body_rows(canvas->rows_left);
+	char text[LINE_BYTES];
+
+	compose_device(state, text);
+	put_row(canvas, LOOK_BOLD, text);
+	compose_rates(state, text);
+	put_row(canvas, LOOK_PLAIN, text);
+	put_views(canvas, screen);
+	scroll(screen, state->line_count, lines);
+	put_lines(canvas, screen, state, lines);
+	put_foot(canvas, screen, state);
 }
 
 void top_screen_draw(FILE *to, struct top_screen *screen, const struct top_state *state,
 		     size_t rows, size_t columns)
 {
 	struct canvas canvas = {to, columns, rows};
-	char text[LINE_BYTES];
 
 	fputs("\033[H", to);
-	compose_device(state, text);
-	put_row(&canvas, LOOK_BOLD, text);
-	compose_rates(state, text);
-	put_row(&canvas, LOOK_PLAIN, text);
-	put_views(&canvas, screen);
-	scroll(screen, state->line_count, body_rows(rows));
 	if (screen->has_help)
-		put_help(&canvas, body_rows(rows));
+		put_help(&canvas);
 	else
-		put_lines(&canvas, screen, state, body_rows(rows));
-	put_foot(&canvas, screen, state);
+		put_picture(&canvas, screen, state);
 	fputs("\033[J", to);
 }
 
@@ -282,17 +326,34 @@ void top_screen_print(FILE *to, struct top_screen *screen, const struct top_stat
 
 void top_screen_choose(struct top_screen *screen, const struct top_view *view)
 {
-	*screen = (struct top_screen){.view = view, .order = view->order};
+	*screen = (struct top_screen){.view = view, .order = view->order, .left = 1};
 }
 
-void top_screen_move(struct top_screen *screen, ptrdiff_t lines, size_t line_count)
+void top_screen_move(struct top_screen *screen, const struct top_state *state, ptrdiff_t lines)
 {
-	size_t steps = (size_t)(lines < 0 ? -lines : lines);
+	const size_t last = state->line_count > 0 ? state->line_count - 1 : 0;
+	const size_t steps = (size_t)(lines < 0 ? -lines : lines);
 
 	if (lines < 0)
 		screen->marked -= steps < screen->marked ? steps : screen->marked;
 	else
 		screen->marked += steps;
-	if (screen->marked >= line_count)
-		screen->marked = line_count > 0 ? line_count - 1 : 0;
+	if (screen->marked > last)
+		screen->marked = last;
+	screen->mark[0] = '\0';
+	if (screen->marked > 0)
+		top_view_cell(screen->view, 0, &state->lines[screen->marked], true, screen->mark);
+}
+
+void top_screen_follow(struct top_screen *screen, const struct top_state *state)
+{
+	char text[ROW_CELL_BYTES];
+
+	for (size_t i = 0; screen->mark[0] && i < state->line_count; i++) {
+		top_view_cell(screen->view, 0, &state->lines[i], true, text);
+		if (strcmp(text, screen->mark) == 0) {
+			screen->marked = i;
+			return;
+		}
+	}
 }

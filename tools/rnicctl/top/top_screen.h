@@ -13,8 +13,10 @@
 struct top_screen {
 	const struct top_view *view;
 	struct top_order order;
-	size_t marked; /* index of a line */
-	size_t first;  /* index of the line at the top */
+	size_t marked;		   /* index of a line */
+	char mark[ROW_CELL_BYTES]; /* column 0 of the line that the user marked; "": the first */
+	size_t first;		   /* index of the line at the top */
+	size_t left;		   /* the column behind column 0, which all pictures have */
 	bool has_help;
 	size_t widths[TOP_COLUMNS_MAX];	   /* of the columns; they only grow, so that none jumps */
 	char message[RNIC_CTL_TEXT_BYTES]; /* why the picture is old; "": it is new */
@@ -24,7 +26,10 @@ struct top_screen {
 void top_screen_choose(struct top_screen *screen, const struct top_view *view);
 
 /* Moves the mark. */
-void top_screen_move(struct top_screen *screen, ptrdiff_t lines, size_t line_count);
+void top_screen_move(struct top_screen *screen, const struct top_state *state, ptrdiff_t lines);
+
+/* Finds the marked line again among lines that are new, or in another order. */
+void top_screen_follow(struct top_screen *screen, const struct top_state *state);
 
 /* Draws the picture, every row and column of the terminal. */
 void top_screen_draw(FILE *to, struct top_screen *screen, const struct top_state *state,

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A link to a daemon of this test, which answers late, with signals between, and with rows that are
- * longer or shorter than the reader's, or no rows at all.
+ * A link to a daemon of this test, which answers late, with signals between, or never, and with
+ * rows that are longer or shorter than the reader's, or no rows at all.
  */
 #include "lib/client/admin/admin_link.h"
 
 #include "tests/unit/thread_state.h"
 #include "tests/unit/unit_test.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SIGNALS 3 /* while the client waits for an answer */
@@ -32,6 +35,7 @@ struct daemon {
 	uint32_t row_bytes; /* of the reply to SHOW */
 	uint32_t row_count;
 	uint32_t announced; /* rows that the head of the reply claims */
+	bool is_silent;	    /* from the first request on */
 };
 
 static struct daemon daemon_of_test;
@@ -90,6 +94,8 @@ static void *serve(void *argument)
 		size_t payload_bytes = sizeof(struct rnic_ctl_hello_reply);
 		uint8_t *payload = reply.bytes + sizeof(reply.header);
 
+		if (daemon->is_silent)
+			continue;
 		memset(payload, 0, payload_bytes);
 		if (reply.header.operation == RNIC_CTL_SHOW)
 			payload_bytes = fill_rows(daemon, payload);
@@ -157,6 +163,21 @@ static void test_signals(void **state)
 	admin_link_close(&link);
 }
 
+/* A daemon that does not answer is an error, after as long as the program wants to wait. */
+static void test_silence(void **state)
+{
+	struct daemon *daemon = *state;
+	struct timespec begun, ended;
+	struct admin_link link;
+
+	daemon->is_silent = true;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	assert_int_equal(admin_link_open_within(&link, daemon->path, "test", 50), -ETIMEDOUT);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	assert_true(ended.tv_sec - begun.tv_sec < ADMIN_LINK_TIMEOUT_S / 2);
+	assert_non_null(strstr(link.reason, "no answer of the daemon"));
+}
+
 /* Shows rows of a daemon whose rows have other sizes, one page each. */
 static void test_row_sizes(void **state)
 {
@@ -216,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_signals, daemon_start, daemon_stop),
+		cmocka_unit_test_setup_teardown(test_silence, daemon_start, daemon_stop),
 		cmocka_unit_test_setup_teardown(test_row_sizes, daemon_start, daemon_stop),
 		cmocka_unit_test_setup_teardown(test_wrong_rows, daemon_start, daemon_stop),
 	};
