@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""page_browser.py URL PICTURES [--qps N] [--captures CAPTURE...] [--packets N] [--within SECONDS]
-    [--is-open] [--records FOLDER...]
+"""page_browser.py URL PICTURES [--peer ADDRESS] [--qps N] [--captures CAPTURE...] [--packets N]
+    [--within SECONDS] [--is-open] [--records FOLDER...]
 
 Drives the page of rnicctl serve in headless Chromium, over a pipe and with nothing of a package but
 the browser. Prints one line for each check, "ok" or "FAIL", and ends with 1 after a failure.
@@ -149,11 +149,20 @@ def click_s(browser, selector):
     return browser.value(TIME_OF_CLICK % json.dumps(selector)) / 1000
 
 
+def check_map(browser, peer, pictures):
+    """Device and peer with a line between, and rates of what goes over it in both directions."""
+    check(f"the picture has the peer {peer} with its rates", browser.wait(
+        "(() => { const words = document.querySelector('#picture svg')?.textContent ?? '';"
+        f"return words.includes('{peer}') && words.includes('rnic0') && "
+        "/[1-9][0-9]* \u2192 [1-9][0-9]* \u2190 Mbit/.test(words) && "
+        "document.querySelectorAll('#picture line').length === 1; })()", 40))
+    browser.picture(pictures / "map.png")
+
+
 def check_tables(browser, qps, within, pictures):
     check("the summary counts the queue pairs",
           browser.wait(f"document.getElementById('summary').textContent.includes("
                        f"'{qps} queue pairs')", 20))
-    browser.picture(pictures / "map.png")
     times = [click_s(browser, "#tab-qps")]
     check("a table has its rows", browser.wait("document.querySelectorAll('.row').length > 10"))
     check("but those on the screen alone",
@@ -327,6 +336,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("pictures", type=pathlib.Path)
+    parser.add_argument("--peer", help="its address; a program exchanges data with it until told")
     parser.add_argument("--qps", type=int, default=0)
     parser.add_argument("--packets", type=int, default=0)
     parser.add_argument("--within", type=float, default=1, help="an answer to a click comes")
@@ -342,6 +352,8 @@ def main():
         check_palette(browser)
         if options.is_open:
             check_open(browser, options.pictures)
+        if options.peer:
+            check_map(browser, options.peer, options.pictures)
         if options.qps:
             check_tables(browser, options.qps, options.within, options.pictures)
             check_keyboard(browser, options.pictures)
