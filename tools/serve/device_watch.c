@@ -118,6 +118,11 @@ int device_watch_start(struct device_watch **out, const char *socket)
 
 /* ---- asking ---- */
 
+const char *device_watch_socket(const struct device_watch *watch)
+{
+	return watch->socket;
+}
+
 void device_watch_ask(struct device_watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -20,6 +20,9 @@ struct device_watch;
  */
 int device_watch_start(struct device_watch **out, const char *socket);
 
+/* The path of the daemon's socket. */
+const char *device_watch_socket(const struct device_watch *watch);
+
 /* Begins to read, unless the rows of before are still young, or a reading is under way. */
 void device_watch_ask(struct device_watch *watch);
 

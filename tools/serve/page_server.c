@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/serve/page_server.h"
 
+#include "tools/serve/live_record.h"
 #include "tools/serve/peer_owner.h"
 #include "tools/support/number_text.h"
 
@@ -113,18 +114,11 @@ static enum MHD_Result answer_state(struct page_server *server, struct MHD_Conne
 		      MHD_create_response_from_buffer(strlen(state), state, MHD_RESPMEM_MUST_FREE));
 }
 
-/* "capture/N": only the files that the user named have a number. */
-static enum MHD_Result answer_capture(struct page_server *server, struct MHD_Connection *connection,
-				      const char *number)
+/* Takes the descriptor, which may be an error. */
+static enum MHD_Result answer_file(struct MHD_Connection *connection, int fd)
 {
-	const struct state_sources *sources = server->sources;
 	struct stat status;
-	uint32_t index;
-	int fd;
 
-	if (!number_text_is(number, 10, &index) || index >= sources->capture_count)
-		return answer_nothing_there(connection);
-	fd = open(sources->captures[index], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
 		if (fd >= 0)
 			close(fd);
@@ -134,10 +128,40 @@ static enum MHD_Result answer_capture(struct page_server *server, struct MHD_Con
 		      MHD_create_response_from_fd((size_t)status.st_size, fd));
 }
 
+/* "capture/N": only the files that the user named have a number. */
+static enum MHD_Result answer_capture(struct page_server *server, struct MHD_Connection *connection,
+				      const char *number)
+{
+	const struct state_sources *sources = server->sources;
+	uint32_t index;
+
+	if (!number_text_is(number, 10, &index) || index >= sources->capture_count)
+		return answer_nothing_there(connection);
+	return answer_file(connection,
+			   open(sources->captures[index], O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+/* "record/N": of the device of that number in the state. */
+static enum MHD_Result answer_record(struct page_server *server, struct MHD_Connection *connection,
+				     const char *number)
+{
+	const struct state_sources *sources = server->sources;
+	uint32_t index;
+	int fd;
+
+	if (!number_text_is(number, 10, &index) || index >= sources->device_count)
+		return answer_nothing_there(connection);
+	fd = live_record_open(device_watch_socket(sources->devices[index]));
+	if (fd < 0)
+		return answer_refusal(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				      "The daemon does not answer.\n");
+	return answer_file(connection, fd);
+}
+
 static enum MHD_Result answer_name(struct page_server *server, struct MHD_Connection *connection,
 				   const char *name)
 {
-	static const char capture[] = "capture/";
+	static const char capture[] = "capture/", record[] = "record/";
 
 	for (size_t i = 0; i < sizeof(page_files) / sizeof(page_files[0]); i++) {
 		const struct page_file *file = &page_files[i];
@@ -150,6 +174,8 @@ static enum MHD_Result answer_name(struct page_server *server, struct MHD_Connec
 		return answer_state(server, connection);
 	if (strncmp(name, capture, strlen(capture)) == 0)
 		return answer_capture(server, connection, name + strlen(capture));
+	if (strncmp(name, record, strlen(record)) == 0)
+		return answer_record(server, connection, name + strlen(record));
 	return answer_nothing_there(connection);
 }
 

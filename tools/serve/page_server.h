@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves the page, the state and the captures on 127.0.0.1, to the user who runs this program and
- * to root. Read-only. The server runs in threads of its own between start and stop.
+ * Serves the page, the state, records and captures on 127.0.0.1, to the user who runs this program
+ * and to root. Read-only. The server runs in threads of its own between start and stop.
  */
 #ifndef TOOLS_SERVE_PAGE_SERVER_H
 #define TOOLS_SERVE_PAGE_SERVER_H

@@ -295,11 +295,17 @@ def check_damaged(browser, folder, work):
 
 
 def check_open(browser, pictures):
-    """The files of the command line are open when the page is."""
+    """The files of the command line are open when the page is, and the recorders at a click."""
     check("the files of the command line are open", browser.wait(
         "document.querySelectorAll('.step').length > 3 && "
         "document.getElementById('cause').textContent.startsWith('First cause: ')", 20))
     browser.picture(pictures / "open.png")
+    browser.value("document.getElementById('recorders').click()")
+    check("what the recorders of the devices have opens, too", browser.wait(
+        "document.getElementById('conversation').selectedOptions[0].text.includes('in rnic0') && "
+        "document.querySelectorAll('.entries .step').length > 2 && "
+        "document.getElementById('cause').textContent.startsWith('First cause: ')", 20))
+    browser.picture(pictures / "recorders.png")
     browser.value("document.getElementById('tab-map').click()")
 
 

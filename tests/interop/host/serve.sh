@@ -69,6 +69,12 @@ keep_records() {
 	grep -q '"first_cause":true' "$1/explained"
 }
 
+live_record_explains() {
+	test "$(status "${url}record/0")" = 200 &&
+		on 1 "$BIN/rnicctl" explain --json --socket "${side_socket[1]}" \
+			--peer "$WORK/body" --last | grep -q '"first_cause":true'
+}
+
 # mistake NAME: two programs, one with this mistake. What keep_records saves stays in $WORK/NAME.
 mistake() {
 	local folder=$WORK/$1 side roles=(server client) pids=()
@@ -124,6 +130,7 @@ check "its address goes nowhere" header "referrer-policy: no-referrer"
 check "no page frames it" header "x-frame-options: deny"
 check "the state has all queue pairs" rows qps "len(rows) == $QPS"
 check "and the program" rows clients "'python3' in rows[0]['program']"
+check "the record of the device is as rnicctl explain takes it" wait_for 10 live_record_explains
 check "HEAD is answered, too" test "$(status -I "$url")" = 200
 check "it listens on 127.0.0.1 alone" \
 	test "$(on 0 ss -Hltn "sport = :$port" | awk '{ print $4 }')" = "127.0.0.1:$port"
@@ -141,6 +148,7 @@ refuses "DELETE" 405 -X DELETE "${url}state"
 refuses "a path that climbs" 404 --path-as-is "${url}../../../../etc/passwd"
 refuses "and one in disguise" 404 --path-as-is "${url}capture/..%2f..%2fetc%2fpasswd"
 refuses "a capture that nobody named" 404 "${url}capture/0"
+refuses "the record of a device that is not there" 404 "${url}record/1"
 check "another user is refused, with the token" \
 	test "$(status_of_nobody "$url")" = 000
 
@@ -180,6 +188,7 @@ check "it says which daemon is silent" grep -q 'rnicd has not answered for' "$WO
 taken=$(on 0 curl -s -m 20 -o "$WORK/late" -w '%{time_total}' "${url}state")
 check "the next state does not wait ($taken s)" in_seconds 0.8 "$taken"
 check "and has the queue pairs of the other device" grep -q '"qps":\[{' "$WORK/late"
+refuses "its record" 503 "${url}record/1"
 signal_process TERM $serve
 expect_end 5 $serve 0 "rnicctl serve, at SIGTERM, with a silent daemon" "$WORK/serve.log"
 serve_start --socket "${side_socket[1]}"

@@ -354,6 +354,16 @@
     showFiles(readings);
   }
 
+  /* What the devices have now, as rnicctl record save would save it. */
+  async function openRecorders() {
+    showFiles(await Promise.all(page.now.devices.map(async (device, i) => {
+      const name = device.device?.name ?? device.socket;
+      const answer = await fetch(`record/${i}`);
+      return answer.ok ? readFile(name, await answer.arrayBuffer())
+        : { name, packets: [], rows: [], others: 0, problem: "the daemon does not answer" };
+    })));
+  }
+
   /* ---- tabs ---- */
 
   function select(tab) {
@@ -409,6 +419,7 @@
       if (page.now.devices.length > 0 && page.tab !== "ladder")
         byId("summary").textContent = summaryOf(page.now);
       byId("served").hidden = page.now.captures.length === 0;
+      byId("recorders").hidden = page.now.devices.length === 0;
       if (page.tab !== "ladder")
         draw();
     } catch (error) {
@@ -439,6 +450,7 @@
     byId("conversation").addEventListener("change", showConversation);
     byId("files").addEventListener("change", (event) => openFiles(event.target.files));
     byId("served").addEventListener("click", openServed);
+    byId("recorders").addEventListener("click", openRecorders);
     byId("first").addEventListener("click", showFirst);
     addEventListener("resize", draw);
     select(isServed ? "map" : "ladder");

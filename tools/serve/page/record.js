@@ -10,7 +10,7 @@
 const recordMaker = (() => {
   const FORMAT = "rnic-record";
   const VERSION = 1;
-  const ROWS_MAX = 100000;
+  const ROWS_MAX = 400000;
 
   /* enum rnic_record_event */
   const POSITION = 2, TAKEN = 3, STATE = 4, TROUBLE = 5, DROPPED = 6, NAK_SENT = 7,
