@@ -10,7 +10,7 @@
 
 enum { ANSWER_LIMIT_MS = 2000 };
 
-static int collect_from(const char *socket, struct evidence *evidence)
+static int live_record_collect(const char *socket, struct evidence *evidence)
 {
 	struct admin_link link;
 	int error = admin_link_open_within(&link, socket, "rnicctl", ANSWER_LIMIT_MS);
@@ -26,7 +26,7 @@ int live_record_open(const char *socket)
 {
 	struct evidence evidence = {0};
 	char path[64];
-	int fd, error = collect_from(socket, &evidence);
+	int fd, error = live_record_collect(socket, &evidence);
 
 	if (error)
 		return error;

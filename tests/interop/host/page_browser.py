@@ -150,12 +150,12 @@ def click_s(browser, selector):
 
 
 def check_map(browser, peer, pictures):
-    """Device and peer with a line between, and rates of what goes over it in both directions."""
+    """Both devices, and a line to the peer of each with the rates of both directions."""
     check(f"the picture has the peer {peer} with its rates", browser.wait(
         "(() => { const words = document.querySelector('#picture svg')?.textContent ?? '';"
-        f"return words.includes('{peer}') && words.includes('rnic0') && "
+        f"return ['{peer}', 'rnic0 (1)', 'rnic0 (2)'].every((word) => words.includes(word)) && "
         "/[1-9][0-9]* \u2192 [1-9][0-9]* \u2190 Mbit/.test(words) && "
-        "document.querySelectorAll('#picture line').length === 1; })()", 40))
+        "document.querySelectorAll('#picture line').length === 2; })()", 40))
     browser.picture(pictures / "map.png")
 
 
@@ -301,8 +301,9 @@ def check_open(browser, pictures):
         "document.getElementById('cause').textContent.startsWith('First cause: ')", 20))
     browser.picture(pictures / "open.png")
     browser.value("document.getElementById('recorders').click()")
-    check("what the recorders of the devices have opens, too", browser.wait(
-        "document.getElementById('conversation').selectedOptions[0].text.includes('in rnic0') && "
+    check("what the recorders of both devices have opens, too, as one ladder", browser.wait(
+        "['rnic0 (1)', 'rnic0 (2)'].every((name) => "
+        "document.getElementById('conversation').selectedOptions[0].text.includes(name)) && "
         "document.querySelectorAll('.entries .step').length > 2 && "
         "document.getElementById('cause').textContent.startsWith('First cause: ')", 20))
     browser.picture(pictures / "recorders.png")

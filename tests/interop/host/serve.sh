@@ -207,7 +207,8 @@ expect_end 10 $serve 0 "rnicctl serve, at SIGTERM" "$WORK/serve.log"
 
 if command -v chromium >/dev/null; then
 	echo "# in a browser"
-	serve_start --socket "${side_socket[0]}" "$WORK"/peer_destroyed/?.record
+	serve_start --socket "${side_socket[0]}" --socket "${side_socket[1]}" \
+		"$WORK"/peer_destroyed/?.record
 	captures=("$WORK/kept0.pcapng" "$WORK/kept1.pcapng") # without those of the next program
 	for side in 0 1; do cp "$WORK/side$side.pcapng" "${captures[side]}"; done
 	pair_start ibv_rc_pingpong -s 64 -e -n 100000000

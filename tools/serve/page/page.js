@@ -175,7 +175,7 @@
 
   function drawMap() {
     const pairs = stateReader.pairsOf(page.rows ?? { qps: [] }).slice(0, 12);
-    const devices = (page.now?.devices ?? []).map((one) => one.device?.name ?? one.socket);
+    const devices = (page.now?.devices ?? []).map((one) => stateReader.nameOf(one, page.now));
     const peers = [...new Set(pairs.map((pair) => pair.peer))];
     const height = 60 * Math.max(devices.length, pairs.length, 1);
     const svg = svgElement("svg", { viewBox: `0 0 900 ${height}`, role: "img" });
@@ -357,7 +357,7 @@
   /* What the devices have now, as rnicctl record save would save it. */
   async function openRecorders() {
     showFiles(await Promise.all(page.now.devices.map(async (device, i) => {
-      const name = device.device?.name ?? device.socket;
+      const name = stateReader.nameOf(device, page.now);
       const answer = await fetch(`record/${i}`);
       return answer.ok ? readFile(name, await answer.arrayBuffer())
         : { name, packets: [], rows: [], others: 0, problem: "the daemon does not answer" };
@@ -403,7 +403,7 @@
 
   function summaryOf(state) {
     return state.devices.map((one) => (one.error ? `${one.socket}: ${one.error}`
-      : `${one.device.name} on ${one.device.netdev}, ${one.device.state}: ` +
+      : `${stateReader.nameOf(one, state)} on ${one.device.netdev}, ${one.device.state}: ` +
         `${one.clients.length} clients, ${one.qps.length} queue pairs, ` +
         `${one.troubles.length} troubles`)).join("; ");
   }

@@ -37,7 +37,14 @@ const stateReader = (() => {
   };
 
   const hex = (value) => "0x" + value.toString(16).padStart(6, "0");
-  const nameOf = (device) => device.device?.name ?? device.socket;
+
+  /* Devices of several hosts may have one name: they are numbered as on the command line. */
+  function nameOf(device, state) {
+    const name = device.device?.name ?? device.socket;
+    const equal = state.devices.filter((other) => (other.device?.name ?? other.socket) === name);
+    return equal.length > 1 ? `${name} (${equal.indexOf(device) + 1})` : name;
+  }
+
   const identityOf = (device, row) => `${device.socket} ${row.client} ${row.qpn}`;
 
   /* A count that is smaller than before began anew. */
@@ -69,9 +76,10 @@ const stateReader = (() => {
     for (const device of state.devices) {
       const programs = new Map((device.clients ?? []).map((row) => [row.client, row.program]));
       const seconds = (device.time_ms - times.get(device.socket)) / 1000; // or no number
+      const name = nameOf(device, state);
       for (const row of device.qps ?? []) {
         const identity = identityOf(device, row);
-        rows.push({ ...row, device: nameOf(device), identity, program: programs.get(row.client),
+        rows.push({ ...row, device: name, identity, program: programs.get(row.client),
           number: hex(row.qpn), peer_number: hex(row.peer_qpn),
           ...(seconds > 0 ? ratesOf(row, old.get(identity), seconds) : none) });
       }
@@ -86,8 +94,9 @@ const stateReader = (() => {
       rates.set(key, sum(rates.get(key) ?? none, row));
     }
     return state.devices.flatMap((device) => (device.clients ?? []).map((row) => {
-      const key = `${nameOf(device)} ${row.client}`;
-      return { ...row, device: nameOf(device), identity: key, ...(rates.get(key) ?? none) };
+      const name = nameOf(device, state);
+      const key = `${name} ${row.client}`;
+      return { ...row, device: name, identity: key, ...(rates.get(key) ?? none) };
     }));
   }
 
@@ -95,7 +104,7 @@ const stateReader = (() => {
     return state.devices.flatMap((device) => {
       const programs = new Map((device.clients ?? []).map((row) => [row.client, row.program]));
       return (device[view] ?? []).map((row, i) => ({
-        program: programs.get(row.client), ...row, device: nameOf(device),
+        program: programs.get(row.client), ...row, device: nameOf(device, state),
         identity: `${device.socket} ${row.rule ?? i}` }));
     });
   }
@@ -141,7 +150,7 @@ const stateReader = (() => {
     return Number.isInteger(value) || value >= 100 ? String(Math.round(value)) : value.toFixed(1);
   }
 
-  return { views, rowsOf, pairsOf, sentencesOf, compareRows, cellText };
+  return { views, nameOf, rowsOf, pairsOf, sentencesOf, compareRows, cellText };
 })();
 
 if (typeof module !== "undefined")
