@@ -201,7 +201,7 @@
 
   /* ---- the ladder ---- */
 
-  /* An arrow from side to side, a cross where a packet ended, or a dot of what happened at one end. */
+  /* An arrow from side to side, to a cross where the packet was lost, or a mark at one end. */
   function arrowOf({ from, to, isLost, isAnswer }) {
     const svg = svgElement("svg", { viewBox: "0 0 400 26", preserveAspectRatio: "none",
       "aria-hidden": "true" });
@@ -310,10 +310,10 @@
 
   /* {title, count, isOfEntries, make}: of records, and then of captures. */
   function conversationsOf(readings, packets) {
-    const ofEntries = recordMaker.conversations(readings.filter((reading) => reading.rows.length > 0));
+    const records = readings.filter((reading) => reading.rows.length > 0);
     return [
-      ...ofEntries.map((one) => ({ ...one, title: `${one.title}: ${one.count} entries`,
-        isOfEntries: true, make: () => recordMaker.make(one) })),
+      ...recordMaker.conversations(records).map((one) => ({ ...one, isOfEntries: true,
+        title: `${one.title}: ${one.count} entries`, make: () => recordMaker.make(one) })),
       ...ladderMaker.conversations(packets).map((one) => ({ ...one, isOfEntries: false,
         title: `${one.title}: ${one.count} packets`, make: () => ladderMaker.make(packets, one) })),
     ];

@@ -13,14 +13,16 @@ const recordMaker = (() => {
   const ROWS_MAX = 400000;
 
   /* enum rnic_record_event */
-  const POSITION = 2, TAKEN = 3, STATE = 4, TROUBLE = 5, DROPPED = 6, NAK_SENT = 7,
-    NAK_RECEIVED = 8, TIMED_OUT = 9, SENT_AGAIN = 10, SEND_FAILED = 11, RECEIVE_FAILED = 12,
-    CONNECTED = 13, QP_ENDED = 14, REGION_ENDED = 15, LINK = 16, ADDRESS = 17,
-    PROGRAM_ENDED = 19;
-  const RETRY_EXCEEDED = 0x81, FLUSHED = 0xf0; // enum rnic_cause
-  const WORDS_OF_PEER = new Set([0x82, 0x88, 0x89, 0x8a]); // what a NAK said: the peer knows why
-  const SQE = 5, ERR = 6; // states of a queue pair
-  const ORDINARY = new Set([POSITION, TAKEN, STATE, CONNECTED]);
+  const TROUBLE = 5, DROPPED = 6, NAK_SENT = 7, NAK_RECEIVED = 8, TIMED_OUT = 9, SENT_AGAIN = 10,
+    SEND_FAILED = 11, RECEIVE_FAILED = 12, CONNECTED = 13, QP_ENDED = 14, REGION_ENDED = 15,
+    LINK = 16, ADDRESS = 17, PROGRAM_ENDED = 19;
+  /* enum rnic_cause */
+  const RETRY_EXCEEDED = 0x81, RNR_RETRY_EXCEEDED = 0x82, REMOTE_ACCESS = 0x88,
+    REMOTE_OPERATIONAL = 0x89, REMOTE_INVALID_REQUEST = 0x8a, FLUSHED = 0xf0;
+  /* What a NAK said: the peer knows why. */
+  const WORDS_OF_PEER = new Set([RNR_RETRY_EXCEEDED, REMOTE_ACCESS, REMOTE_OPERATIONAL,
+    REMOTE_INVALID_REQUEST]);
+  const SQE = 5, ERR = 6; // enum rnic_qp_state
   /* Two hosts are connected at about the same time; a daemon takes so long to answer. */
   const SLACK_OF_CONNECTION_US = 200000;
   const SLACK_OF_QUESTION_US = 20000;
@@ -95,7 +97,8 @@ const recordMaker = (() => {
   }
 
   const isFailure = (row) => row.event === TROUBLE && (row.extra === ERR || row.extra === SQE);
-  const nameOf = (end) => `${hex(end.qpn)}${end.program ? ` of ${end.program}` : ""} in ${end.source.name}`;
+  const nameOf = ({ qpn, program, source }) =>
+    `${hex(qpn)}${program ? ` of ${program}` : ""} in ${source.name}`;
 
   /*
    * Returns the connections of files that read() took: {title, failedUs, count, ends}: first the
@@ -171,7 +174,8 @@ const recordMaker = (() => {
   /* A NAK that both ends recorded is one step; entries of one moment stay in their order. */
   function eventsOf(ends, alignment) {
     const events = ends.flatMap((end, side) => [...deviceRows(end), ...end.own].map((row) =>
-      ({ row, side, mark: markOf(row), timeUs: -row.age_us - (side === 1 ? alignment.shiftUs : 0) })));
+      ({ row, side, mark: markOf(row),
+        timeUs: -row.age_us - (side === 1 ? alignment.shiftUs : 0) })));
     events.sort((a, b) => a.timeUs - b.timeUs);
     const sent = groupBy(events.filter((event) => event.row.event === NAK_SENT),
       ({ row, side }) => `${side} ${row.psn} ${row.detail}`);
@@ -181,11 +185,9 @@ const recordMaker = (() => {
 
   /* ---- the first cause, by the rules of explain_qp.c ---- */
 
-  const isError = (event) => isFailure(event.row);
-
   /* Of the end that waited for an answer, or got a NAK; else of the end that failed first. */
   function errorOf(events) {
-    const errors = events.filter((event) => isError(event) && event.row.detail !== FLUSHED);
+    const errors = events.filter((event) => isFailure(event.row) && event.row.detail !== FLUSHED);
     return errors.find((event) => event.row.detail === RETRY_EXCEEDED) ??
       errors.find((event) => WORDS_OF_PEER.has(event.row.detail)) ?? errors[0];
   }
@@ -247,7 +249,7 @@ const recordMaker = (() => {
     const far = sides[1 - side];
     const [from, to] = { [NAK_SENT]: [own, far], [NAK_RECEIVED]: [far, own],
       [SENT_AGAIN]: [own, far], [DROPPED]: [far, own] }[row.event] ?? [own, null];
-    const kind = ORDINARY.has(row.event) || event.mark === "" ? "note" : "entry";
+    const kind = event.mark === "" ? "note" : "entry";
     return { label: row.text, from, to, kind, isLost: row.event === DROPPED,
       isAnswer: row.event === NAK_SENT || row.event === NAK_RECEIVED,
       title: [`${own}: ${row.text}`] };
@@ -260,8 +262,8 @@ const recordMaker = (() => {
     const first = firstCause(events, alignment?.slackUs ?? 0);
     return { left: nameOf(ends[0]), right: ends[1] ? nameOf(ends[1]) : hex(ends[0].peerQpn), events,
       first, describe, explain: (event) => `${nameOf(ends[event.side])}: ${event.row.text}`,
-      remark: alignment ? "" : "The clocks of the two hosts could not be compared, so the order of " +
-        "the two ends is a guess." };
+      remark: alignment ? "" : "The clocks of the two hosts could not be compared, so the order " +
+        "of the two ends is a guess." };
   }
 
   return { isRecord, read, conversations, make };
