@@ -33,7 +33,7 @@ static uint32_t client_draw_id(struct client_set *set)
 static int client_open_account(struct client_set *set, struct quota_account *account, uid_t uid)
 {
 	const uid_t account_uid = subordinate_ids_account(&set->subordinates, uid);
-	struct user_quota *user = user_quota_join(&set->users, account_uid);
+	struct user_quota *user = user_quota_join(&set->users, account_uid, set->now_ns);
 	int result;
 
 	if (user == NULL)
@@ -42,7 +42,7 @@ static int client_open_account(struct client_set *set, struct quota_account *acc
 	if (result != 0)
 		result = quota_open_viewer(account, &set->peers.quotas, user);
 	if (result != 0)
-		user_quota_leave(user);
+		user_quota_leave(user, set->now_ns);
 	return result;
 }
 
@@ -72,7 +72,7 @@ remove_number:
 	handle_table_remove(&set->numbers, client->number);
 close_account:
 	quota_close(&client->peer.account);
-	user_quota_leave(client->peer.account.user);
+	user_quota_leave(client->peer.account.user, set->now_ns);
 free_client:
 	free(client);
 	return NULL;
@@ -124,7 +124,7 @@ void client_destroy(struct served_peer *peer)
 	handle_table_remove(&client->set->numbers, client->number);
 	list_remove(&client->id_node);
 	served_set_remove(peer);
-	user_quota_leave(peer->account.user);
+	user_quota_leave(peer->account.user, client->set->now_ns);
 	free(client);
 }
 
@@ -246,21 +246,43 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }
 
-int client_begin_listing(struct client *client)
+void client_pay_listing(struct client *client, uint64_t cpu_ns)
 {
 	const uint64_t now_ns = client->set->now_ns;
+	struct user_quota *user = client->peer.account.user;
+
+	if (user->may_have_all)
+		return;
+	if (user->listing_ns < now_ns)
+		user->listing_ns = now_ns;
+	user->listing_ns += cpu_ns * LIMIT_LISTING_PARTS;
+}
+
+int client_await_share(struct client *client)
+{
+	const uint64_t burst_ns = LIMIT_LISTING_BURST_NS * LIMIT_LISTING_PARTS;
+	struct user_quota *user = client->peer.account.user;
+
+	if (user->may_have_all)
+		return 0;
+	if (user->debtor != 0 && user->debtor != client->peer.client_id)
+		return -EBUSY;
+	if (user->listing_ns > client->set->now_ns + burst_ns) {
+		user->debtor = client->peer.client_id;
+		return -EAGAIN;
+	}
+	user->debtor = 0;
+	return 0;
+}
+
+int client_begin_pages(struct client *client)
+{
 	struct user_quota *user = client->peer.account.user;
 
 	if (user->lister != 0 && user->lister != client->peer.client_id)
 		return -EBUSY;
 	user->lister = client->peer.client_id;
-	if (user->may_have_all)
-		return 0;
-	if (user->listing_ns < now_ns)
-		user->listing_ns = now_ns;
-	if (user->listing_ns - now_ns >= LIMIT_LISTING_PAGES * LIMIT_LISTING_NS)
-		return -EAGAIN;
-	user->listing_ns += LIMIT_LISTING_NS;
+	client_pay_listing(client, LIMIT_LISTING_PAGE_NS);
 	return 0;
 }
 
@@ -271,8 +293,10 @@ void client_end_listing(struct client *client)
 
 	if (user->lister == client->peer.client_id)
 		user->lister = 0;
+	if (user->debtor == client->peer.client_id)
+		user->debtor = 0;
 	/* Also when another one has ended before it could begin. */
-	if (user->lister != 0 || list_is_empty(&user->listings))
+	if (list_is_empty(&user->listings))
 		return;
 	next = list_first_entry(&user->listings, struct fair_item, node);
 	list_remove(&next->node);

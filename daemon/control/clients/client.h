@@ -28,9 +28,17 @@ struct device_child;
 /* A longer call is a client's doing: a call on a socket takes microseconds. */
 #define LIMIT_CALL_NS 20000000
 
-/* A user gets so many pages of device processes at once, and then one in such a time. */
-#define LIMIT_LISTING_PAGES 64
-#define LIMIT_LISTING_NS    UINT64_C(10000000)
+/*
+ * What listings may cost a user: of a processor's time, one part in so many. All users who have a
+ * sure part of the control plane (LIMIT_USER_PLACES) take one processor together. Before that a
+ * user who has asked for little may take LIMIT_LISTING_BURST_NS at once. `rnicctl show` and
+ * `rnicctl top`, each ten times a second, take less.
+ */
+#define LIMIT_LISTING_PARTS    32
+#define LIMIT_LISTING_BURST_NS UINT64_C(50000000)
+
+/* What a page costs a device process, at most: to wake up, and to make 8 KiB of rows. */
+#define LIMIT_LISTING_PAGE_NS UINT64_C(50000)
 
 struct client {
 	struct served_peer peer;
@@ -41,6 +49,7 @@ struct client {
 	bool has_greeted;	     /* HELLO was accepted */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
+	bool is_viewing;     /* the latest request only looks: the user's listings pay */
 	uint32_t rule_first; /* rules that the request under way has loaded */
 	uint32_t rule_count;
 
@@ -110,15 +119,26 @@ void client_expect_hello(struct client *client, struct list *list);
 uint64_t client_next_hello_ns(const struct client_set *set);
 
 /*
- * Ask for the permission to ask device processes for a page of a listing. Each of them answers one
+ * Notes that a request of a viewer took `cpu_ns` of a processor, which the user's share pays.
+ */
+void client_pay_listing(struct client *client, uint64_t cpu_ns);
+
+/*
+ * Whether the user's share has paid for what its viewers have had. 0: the request may go on, and
+ * ends with client_end_listing(). -EAGAIN: wait a while (ctl_call.awaits_time). -EBUSY: another
+ * client of the user waits so; wait for that one (ctl_call.awaits_user).
+ */
+int client_await_share(struct client *client);
+
+/*
+ * Asks for the permission to ask device processes for a page of a listing. Each of them answers one
  * question at a time, and works for its own user meanwhile. 0: the client has the permission, until
  * client_end_listing(). -EBUSY: another client of the user has it; wait for the turn
- * (ctl_call.awaits_user). -EAGAIN: the user has had too many pages; wait a while
- * (ctl_call.awaits_time).
+ * (ctl_call.awaits_user).
  */
-int client_begin_listing(struct client *client);
+int client_begin_pages(struct client *client);
 
-/* Ends the permission, if the client has it, and lets the user's next client go on. */
+/* Ends permission and wait, if the client has one, and lets the user's next client go on. */
 void client_end_listing(struct client *client);
 
 /* Notes a failure for the client, which rnicctl shows. */

@@ -8,6 +8,7 @@
 #include "daemon/control/server/ctl_server.h"
 #include "daemon/control/server/troubles.h"
 #include "daemon/shared/served_peer/ctl_call.h"
+#include "lib/wait/clock.h"
 #include "proto/ctl/ctl_check.h"
 
 #include <errno.h>
@@ -67,13 +68,52 @@ static int ctl_check(struct ctl_call *call)
 	return 0;
 }
 
+/* Whether the request looks at what there is, or makes conditions: nobody's traffic waits for it.
+ */
+static bool ctl_is_of_viewer(uint16_t operation)
+{
+	return operation == RNIC_CTL_SHOW || operation == RNIC_CTL_CONDITION;
+}
+
+/* -EINPROGRESS: the user's share is used up. */
+static int ctl_await_share(struct ctl_call *call)
+{
+	int result = call->has_share ? 0 : client_await_share(call->client);
+
+	call->has_share = result == 0;
+	call->awaits_user = result == -EBUSY;
+	call->awaits_time = result == -EAGAIN;
+	return result == 0 ? 0 : -EINPROGRESS;
+}
+
+/* Carries out a request of a viewer, for which the user's share pays. */
+static int ctl_handle_viewer(struct ctl_call *call)
+{
+	struct request_connection *requests = call->connection;
+	const uint64_t began_ns = request_connection_begin_call(requests);
+	int result = ctl_await_share(call);
+
+	if (result == 0) {
+		result = ctl_handlers[call->request.header.operation](call);
+		if (result != -EINPROGRESS)
+			client_end_listing(call->client);
+	}
+	if (requests->is_charged)
+		client_pay_listing(call->client, clock_thread_ns() - began_ns);
+	return result;
+}
+
 static int ctl_handle(struct ctl_call *call)
 {
+	const uint16_t operation = call->request.header.operation;
 	int result;
 
 	call->client = client_of_connection(call->connection);
 	result = ctl_check(call);
-	return result != 0 ? result : ctl_handlers[call->request.header.operation](call);
+	if (result != 0)
+		return result;
+	call->client->is_viewing = ctl_is_of_viewer(operation);
+	return call->client->is_viewing ? ctl_handle_viewer(call) : ctl_handlers[operation](call);
 }
 
 static void ctl_note_refusal(struct request_connection *requests, uint16_t operation, int error,
@@ -84,9 +124,11 @@ static void ctl_note_refusal(struct request_connection *requests, uint16_t opera
 
 static void ctl_charge(struct request_connection *requests, uint64_t cpu_ns)
 {
-	const struct client *client = client_of_connection(requests);
+	struct client *client = client_of_connection(requests);
 
 	client_set_charge(client->set, client->peer.uid, cpu_ns);
+	if (client->is_viewing)
+		client_pay_listing(client, cpu_ns);
 }
 
 const struct request_role ctl_dispatch_role = {

@@ -285,10 +285,8 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 	const bool is_resumed = call->progress[1] != 0;
 	int result;
 
-	result = is_resumed ? 0 : client_begin_listing(call->client);
-	if (result != 0) {
-		call->awaits_user = result == -EBUSY;
-		call->awaits_time = result == -EAGAIN;
+	if (!is_resumed && client_begin_pages(call->client) != 0) {
+		call->awaits_user = true;
 		return -EINPROGRESS;
 	}
 	*listing = (struct device_listing){
@@ -312,7 +310,6 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 		call->awaits_news = true;
 		return result;
 	}
-	client_end_listing(call->client);
 	walk->rows.count = listing->count;
 	reply->next = listing->cursor;
 	return 0;

@@ -146,17 +146,22 @@ uint64_t user_quotas_pending(const struct user_quotas *all)
 	return pending;
 }
 
-/* Frees the users without clients for whom everything is closed. */
-static void user_quotas_sweep(struct user_quotas *all)
+/* Frees a user without clients, for whom everything is closed, and paid. */
+static void user_quota_forget(struct user_quota *user, uint64_t now_ns)
+{
+	if (user->client_count > 0 || deferred_close_pending(&user->deferred_close) > 0)
+		return;
+	deferred_close_close(&user->deferred_close);
+	if (user->listing_ns <= now_ns)
+		user_quota_destroy(user);
+}
+
+static void user_quotas_sweep(struct user_quotas *all, uint64_t now_ns)
 {
 	struct list *node, *following;
 
-	list_for_each_safe (node, following, &all->users) {
-		struct user_quota *user = list_entry(node, struct user_quota, node);
-
-		if (user->client_count == 0 && deferred_close_pending(&user->deferred_close) == 0)
-			user_quota_destroy(user);
-	}
+	list_for_each_safe (node, following, &all->users)
+		user_quota_forget(list_entry(node, struct user_quota, node), now_ns);
 }
 
 static struct user_quota *user_quota_find(const struct user_quotas *all, uid_t uid)
@@ -204,11 +209,11 @@ static void user_quota_seat(struct user_quota *user)
 		all->common_usage[i] += user_quota_common(user, i, user->usage[i]);
 }
 
-struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid)
+struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid, uint64_t now_ns)
 {
 	struct user_quota *user;
 
-	user_quotas_sweep(all);
+	user_quotas_sweep(all, now_ns);
 	user = user_quota_find(all, uid);
 	if (user == NULL)
 		user = user_quota_create(all, uid);
@@ -219,9 +224,9 @@ struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid)
 	return user;
 }
 
-void user_quota_leave(struct user_quota *user)
+void user_quota_leave(struct user_quota *user, uint64_t now_ns)
 {
 	assert(user->client_count > 0);
-	if (--user->client_count == 0 && deferred_close_pending(&user->deferred_close) == 0)
-		user_quota_destroy(user);
+	user->client_count--;
+	user_quota_forget(user, now_ns);
 }

@@ -14,7 +14,7 @@
  * system of one user may hang, and holds up no other user's.
  *
  * Invariant: a user's usage is the sum of its clients' usage. A user lives while it has clients, or
- * something is not closed yet.
+ * something is not closed or not paid yet: who hangs up and comes back begins with no clean slate.
  */
 #ifndef DAEMON_SHARED_QUOTA_USER_QUOTA_H
 #define DAEMON_SHARED_QUOTA_USER_QUOTA_H
@@ -58,10 +58,11 @@ struct user_quota {
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
 	struct fair_share due;		      /* of request_server.due: its clients' requests */
 	struct fair_share resumes;	      /* of request_server.resumes */
-	struct list listings;		      /* struct request_connection.resume: SHOWs that wait
-						 for another one of the user */
+	struct list listings;		      /* struct request_connection.resume: requests of
+						 viewers that wait for another one of the user */
 	uint32_t lister;     /* the client whose SHOW asks device processes; 0: none */
-	uint64_t listing_ns; /* the time up to which pages of listings are used up */
+	uint32_t debtor;     /* the client whose request waits for `listing_ns`; 0: none */
+	uint64_t listing_ns; /* the time up to which the user's share of listings is used up */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
@@ -78,10 +79,10 @@ void user_quotas_fini(struct user_quotas *all);
 uint64_t user_quotas_pending(const struct user_quotas *all);
 
 /* Adds a client to the user of `uid`. NULL: out of memory. */
-struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid);
+struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid, uint64_t now_ns);
 
 /* Removes a client that has given back all its resources. */
-void user_quota_leave(struct user_quota *user);
+void user_quota_leave(struct user_quota *user, uint64_t now_ns);
 
 /* Whether the user may have `amount` more of a resource, and the pool has as much left. */
 bool user_quota_may_have(const struct user_quota *user, enum session_resource resource,

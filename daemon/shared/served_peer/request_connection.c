@@ -549,6 +549,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	call.client = NULL;
 	call.session = NULL;
 	memset(call.progress, 0, sizeof(call.progress));
+	call.has_share = false;
 	call.awaits_news = false;
 	call.awaits_user = false;
 	call.awaits_time = false;

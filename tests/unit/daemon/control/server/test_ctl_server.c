@@ -206,35 +206,81 @@ static void test_users_take_turns(void **state)
 
 static struct client *connect_client(struct fixture *f);
 
-/* One SHOW of a user asks device processes at a time, and not without end. */
+/* One SHOW of a user asks device processes at a time. */
 static void test_listings_of_a_user(void **state)
 {
 	struct fixture *f = *state;
 	struct client *first = connect_client(f), *second = connect_client(f);
 	struct client *other =
 		client_fixture_connect(&f->family, OTHER_USER, &f->peer_fds[f->client_count++]);
-	unsigned pages = 0;
 
-	assert_int_equal(client_begin_listing(first), 0);
-	assert_int_equal(client_begin_listing(second), -EBUSY);
-	assert_int_equal(client_begin_listing(other), 0);
+	assert_int_equal(client_begin_pages(first), 0);
+	assert_int_equal(client_begin_pages(second), -EBUSY);
+	assert_int_equal(client_begin_pages(other), 0);
 	client_end_listing(second); /* has nothing to end */
-	assert_int_equal(client_begin_listing(second), -EBUSY);
+	assert_int_equal(client_begin_pages(second), -EBUSY);
 	client_end_listing(first);
-	while (client_begin_listing(second) == 0)
-		pages++;
-	assert_int_equal(pages, LIMIT_LISTING_PAGES - 1);
-	assert_int_equal(client_begin_listing(second), -EAGAIN);
-	client_end_listing(other);
-	assert_int_equal(client_begin_listing(other), 0);
-	f->family.clients.now_ns += LIMIT_LISTING_NS;
-	assert_int_equal(client_begin_listing(second), 0);
-	assert_int_equal(client_begin_listing(second), -EAGAIN);
+	assert_int_equal(client_begin_pages(second), 0);
 	/* The end of a client is the end of its listing. */
 	served_peer_end(&second->peer);
 	family_reap(&f->family);
-	f->family.clients.now_ns += LIMIT_LISTING_NS;
-	assert_int_equal(client_begin_listing(first), 0);
+	assert_int_equal(client_begin_pages(first), 0);
+}
+
+/* What listings cost comes from the user's share: one part of the time, and a burst before. */
+static void test_share_of_listings(void **state)
+{
+	struct fixture *f = *state;
+	struct client *first = connect_client(f), *second = connect_client(f);
+	struct client *other =
+		client_fixture_connect(&f->family, OTHER_USER, &f->peer_fds[f->client_count++]);
+
+	client_pay_listing(first, LIMIT_LISTING_BURST_NS);
+	assert_int_equal(client_await_share(first), 0);
+	client_pay_listing(first, LIMIT_LISTING_PAGE_NS);
+	assert_int_equal(client_await_share(first), -EAGAIN);
+	assert_int_equal(client_await_share(second), -EBUSY);
+	assert_int_equal(client_await_share(other), 0);
+	f->family.clients.now_ns += LIMIT_LISTING_PAGE_NS * LIMIT_LISTING_PARTS;
+	assert_int_equal(client_await_share(second), -EBUSY);
+	assert_int_equal(client_await_share(first), 0);
+	assert_int_equal(client_await_share(second), 0);
+	/* The end of a client is the end of its wait. */
+	client_pay_listing(first, LIMIT_LISTING_PAGE_NS);
+	assert_int_equal(client_await_share(first), -EAGAIN);
+	served_peer_end(&first->peer);
+	family_reap(&f->family);
+	assert_int_equal(client_await_share(second), -EAGAIN);
+}
+
+/* A viewer whose user has used up the share is answered later, and other requests go on. */
+static void test_overdrawn_viewers(void **state)
+{
+	static const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
+	struct fixture *f = *state;
+	struct request_server *server = &f->family.clients.peers.server;
+	struct client *viewer;
+
+	create_client(f);
+	create_client_of(f, OTHER_USER);
+	viewer = list_first_entry(&f->family.clients.peers.all, struct client, peer.node);
+	client_pay_listing(viewer, 2 * LIMIT_LISTING_BURST_NS);
+	for (unsigned i = 0; i < f->client_count; i++)
+		ask(f->peer_fds[i], RNIC_CTL_SHOW, &show, sizeof(show));
+	for (unsigned i = 0; i < 10; i++) {
+		now_ns += LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
+		request_turn_run(server);
+	}
+	assert_int_equal(replies_received(f, 0) + replies_received(f, 1), 0);
+	assert_int_equal(replies_received(f, 2), 1);
+	assert_false(request_turn_run(server)); /* who waits keeps nobody awake */
+	f->family.clients.now_ns += 2 * LIMIT_LISTING_BURST_NS * LIMIT_LISTING_PARTS;
+	for (unsigned i = 0; i < 3; i++) {
+		now_ns += LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
+		request_turn_run(server);
+	}
+	assert_int_equal(replies_received(f, 0), 1);
+	assert_int_equal(replies_received(f, 1), 1);
 }
 
 /* Connects a client that says nothing yet. */
@@ -450,6 +496,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long_requests_of_many, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_users_take_turns, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_listings_of_a_user, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_share_of_listings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_overdrawn_viewers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_descriptor_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_older_library_hears_why, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_operations_break, set_up, tear_down),

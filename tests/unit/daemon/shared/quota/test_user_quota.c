@@ -39,7 +39,7 @@ static int set_up(void **state)
 
 static bool connect_once(struct fixture *f, uid_t uid)
 {
-	struct user_quota *user = user_quota_join(&f->users, uid);
+	struct user_quota *user = user_quota_join(&f->users, uid, 0);
 
 	assert_non_null(user);
 	assert_true(f->account_count < SESSIONS_MAX);
@@ -47,7 +47,7 @@ static bool connect_once(struct fixture *f, uid_t uid)
 		f->account_count++;
 		return true;
 	}
-	user_quota_leave(user);
+	user_quota_leave(user, 0);
 	return false;
 }
 
@@ -67,7 +67,7 @@ static void disconnect(struct fixture *f, uint32_t index)
 	struct user_quota *user = account->user;
 
 	quota_close(account);
-	user_quota_leave(user);
+	user_quota_leave(user, 0);
 	*account = f->accounts[--f->account_count];
 }
 
@@ -151,7 +151,7 @@ static void test_viewers_beyond_the_places(void **state)
 	uint32_t count = 0, seated = 0;
 
 	for (uint32_t i = 0; i < COUNT_OF(users); i++)
-		users[i] = user_quota_join(&f->users, stranger(i));
+		users[i] = user_quota_join(&f->users, stranger(i), 0);
 	for (uint32_t i = LIMIT_USER_PLACES; i < COUNT_OF(users); i++)
 		count += view_all(f, users[i], &viewers[count]);
 	assert_int_equal(count, LIMIT_OTHER_VIEWERS);
@@ -161,16 +161,16 @@ static void test_viewers_beyond_the_places(void **state)
 	/* A user gets a free place, and the user's viewers leave room for those of others. */
 	for (uint32_t i = 0; i < LIMIT_USER_VIEWERS; i++)
 		quota_close(&viewers[count + i]);
-	user_quota_leave(users[0]);
-	assert_ptr_equal(user_quota_join(&f->users, stranger(LIMIT_USER_PLACES)),
+	user_quota_leave(users[0], 0);
+	assert_ptr_equal(user_quota_join(&f->users, stranger(LIMIT_USER_PLACES), 0),
 			 users[LIMIT_USER_PLACES]);
-	user_quota_leave(users[LIMIT_USER_PLACES]);
+	user_quota_leave(users[LIMIT_USER_PLACES], 0);
 	assert_int_equal(view_all(f, users[COUNT_OF(users) - 1], &viewers[count]),
 			 LIMIT_USER_VIEWERS);
 	for (uint32_t i = 0; i < count + LIMIT_USER_PLACES * LIMIT_USER_VIEWERS; i++)
 		quota_close(&viewers[i]);
 	for (uint32_t i = 1; i < COUNT_OF(users); i++)
-		user_quota_leave(users[i]);
+		user_quota_leave(users[i], 0);
 }
 
 static const struct {
@@ -204,6 +204,21 @@ static void test_newcomers(void **state)
 		assert_true(connect_once(f, geteuid()));
 		disconnect_all(f);
 	}
+}
+
+/* A user whose listings are not paid is known until then, also without a client. */
+static void test_debts_outlive_clients(void **state)
+{
+	struct fixture *f = *state;
+	struct user_quota *user = user_quota_join(&f->users, stranger(0), 0);
+
+	user->listing_ns = 10;
+	user_quota_leave(user, 9);
+	assert_int_equal(user_quota_join(&f->users, stranger(0), 9)->listing_ns, 10);
+	user_quota_leave(user, 9);
+	user = user_quota_join(&f->users, stranger(0), 10);
+	assert_int_equal(user->listing_ns, 0);
+	user_quota_leave(user, 10);
 }
 
 /* Root and the owner may have all; a user who comes then finds nothing, as they wanted it. */
@@ -262,6 +277,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_viewers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_viewers_beyond_the_places, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_debts_outlive_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_owner_may_have_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_go_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_resources, set_up, tear_down),
