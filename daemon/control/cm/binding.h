@@ -32,6 +32,7 @@ struct cm_binding {
 	uint32_t backlog;
 	struct list pending; /* connections that wait for the holder's answer */
 	uint32_t pending_count;
+	uint32_t owner; /* the user whose listeners share what a peer may have */
 	void *user;
 };
 

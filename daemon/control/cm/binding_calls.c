@@ -24,6 +24,7 @@ static struct cm_binding binding_as_wanted(struct cm *cm, const struct cm_bind *
 		.port_space = bind->port_space,
 		.may_reuse = bind->may_reuse,
 		.is_ipv6_only = bind->is_ipv6_only,
+		.owner = bind->owner,
 		.user = bind->user,
 	};
 }

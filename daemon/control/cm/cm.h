@@ -31,7 +31,7 @@ enum cm_limit {
 	LIMIT_CM_REPLIES = 256,		  /* replies without a connection that wait to be sent */
 	LIMIT_CM_PENDING_LISTENS = 64,	  /* requests that wait for a listener */
 	LIMIT_CM_PEER_LISTENS = 16,	  /* of them, of one peer address */
-	LIMIT_CM_UNPROVEN = 1024,	  /* requests of one address that it has not answered */
+	LIMIT_CM_UNPROVEN = 1024,	  /* requests of an address to a user, unproven */
 	LIMIT_CM_FORGIVEN = 64,	     /* those of them that ended so and count no more, a second */
 	LIMIT_CM_IDLE_SHARES = 1024, /* addresses of which ended requests alone count */
 };
@@ -266,6 +266,7 @@ struct cm_bind {
 	struct cm_address address; /* port 0: the manager chooses a port */
 	bool may_reuse;		   /* bindings that all set this flag may share the address */
 	bool is_ipv6_only;
+	uint32_t owner; /* all listeners of one have together what a peer's address may have */
 	void *user;
 };
 

@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct peer_share *peer_share_find(const struct cm *cm, const struct rnic_gid *peer)
+static struct peer_share *peer_share_find(const struct cm *cm, const struct cm_binding *binding,
+					  const struct rnic_gid *peer)
 {
-	struct peer_node *node = peer_table_next(&cm->shares, peer, 0, NULL);
+	struct peer_node *node = peer_table_next(&cm->shares, peer, binding->owner, NULL);
 
 	return node == NULL ? NULL : RNIC_CONTAINER_OF(node, struct peer_share, node);
 }
@@ -47,7 +48,8 @@ static void sweep_idle_shares(struct cm *cm)
 	}
 }
 
-static struct peer_share *peer_share_make(struct cm *cm, const struct rnic_gid *peer)
+static struct peer_share *peer_share_make(struct cm *cm, const struct cm_binding *binding,
+					  const struct rnic_gid *peer)
 {
 	struct peer_share *share;
 
@@ -56,7 +58,7 @@ static struct peer_share *peer_share_make(struct cm *cm, const struct rnic_gid *
 	if (share == NULL)
 		return NULL;
 	share->forgiven_ns = cm->now_ns;
-	peer_table_insert(&cm->shares, &share->node, peer, 0);
+	peer_table_insert(&cm->shares, &share->node, peer, binding->owner);
 	return share;
 }
 
@@ -70,7 +72,7 @@ static bool leaves_room(const struct cm_binding *binding, uint32_t count)
 bool proven_address_admits(struct cm *cm, const struct cm_binding *binding,
 			   const struct rnic_gid *peer)
 {
-	struct peer_share *share = peer_share_find(cm, peer);
+	struct peer_share *share = peer_share_find(cm, binding, peer);
 
 	if (share == NULL || (peer_share_used(share, cm->now_ns) < LIMIT_CM_UNPROVEN &&
 			      leaves_room(binding, share->count)))
@@ -79,12 +81,13 @@ bool proven_address_admits(struct cm *cm, const struct cm_binding *binding,
 	return false;
 }
 
-int proven_address_await(struct cm *cm, struct proven_address *address, const struct rnic_gid *peer)
+int proven_address_await(struct cm *cm, struct proven_address *address,
+			 const struct cm_binding *binding, const struct rnic_gid *peer)
 {
-	struct peer_share *share = peer_share_find(cm, peer);
+	struct peer_share *share = peer_share_find(cm, binding, peer);
 
 	if (share == NULL)
-		share = peer_share_make(cm, peer);
+		share = peer_share_make(cm, binding, peer);
 	if (share == NULL)
 		return -ENOMEM;
 	cm->idle_share_count -= list_is_linked(&share->idle_node);

@@ -6,10 +6,11 @@
  * - the address gets at most CREDIT_OF_MESSAGE messages for each of its own, all of one length, as
  *   in QUIC (RFC 9000, section 8.1). When they are used up, the timers run on in silence, and the
  *   peer's next copy of the REQ is good for as many again;
- * - the address has a share: of all requests that wait for such a proof, and of each backlog. So a
- *   flood of requests leaves room for those of other addresses. A request that ended without a
- *   proof goes on to count until it is forgiven, LIMIT_CM_FORGIVEN in a second: else short times
- *   between tries would make a flood of few requests at a time.
+ * - the address has a share: of the requests to the listeners of one user that wait for such a
+ *   proof, and of each backlog. So a flood of requests leaves room for those of other addresses,
+ *   and a user who lets the requests of a host wait takes nothing from others' listeners. A request
+ * that ended without a proof goes on to count until it is forgiven, LIMIT_CM_FORGIVEN in a second:
+ * else short times between tries would make a flood of few requests at a time.
  *
  * The address of a connection that we asked for is the holder's choice, and counts as proven.
  */
@@ -27,7 +28,7 @@
 struct cm;
 struct cm_binding;
 
-/* An address with requests that are not proven, or ended so not long ago. */
+/* An address with requests to a user that are not proven, or ended so not long ago. */
 struct peer_share {
 	struct peer_node node;
 	struct list idle_node; /* of cm.idle_shares, while `count` is 0 */
@@ -49,7 +50,7 @@ bool proven_address_admits(struct cm *cm, const struct cm_binding *binding,
 
 /* Begins with an address that has to prove itself, and counts it in its share. -ENOMEM. */
 int proven_address_await(struct cm *cm, struct proven_address *address,
-			 const struct rnic_gid *peer);
+			 const struct cm_binding *binding, const struct rnic_gid *peer);
 
 /* A message of the address came for the connection, and `is_proof`: it names our identifier. */
 void proven_address_heard(struct cm *cm, struct proven_address *address, bool is_proof);

@@ -196,7 +196,7 @@ static struct cm_connection *request_admit(const struct request_origin *origin,
 	connection->path.dest = origin->peer;
 	connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->peer_udp_port = origin->port;
-	if (proven_address_await(cm, &connection->address, &origin->peer) != 0) {
+	if (proven_address_await(cm, &connection->address, binding, &origin->peer) != 0) {
 		cm->counters[CM_COUNTER_REFUSED]++;
 		connection_free(connection);
 		return NULL;

@@ -341,6 +341,7 @@ static struct cm_bind wanted_binding(struct client_cm_id *id, const struct cm_ad
 		.address = *address,
 		.may_reuse = id->may_reuse,
 		.is_ipv6_only = id->is_ipv6_only,
+		.owner = id->client->peer.account.user->uid,
 		.user = id,
 	};
 }

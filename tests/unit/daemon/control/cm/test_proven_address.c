@@ -123,6 +123,31 @@ static uint32_t flood(struct cm_fixture *fixture, uint8_t host, uint32_t count)
 	return arrived;
 }
 
+/* Whether a request of host 2 reaches a listener of the user at the next port. */
+static bool is_heard_by(struct cm_fixture *fixture, uint32_t owner)
+{
+	const struct cm_bind bind = {
+		.port_space = RNIC_PORT_SPACE_TCP,
+		.address = {fixture->local, FIXTURE_PORT + 1},
+		.owner = owner,
+		.user = fixture,
+	};
+	struct rnic_cm_message req = fixture_req(fixture);
+	struct cm_binding *binding;
+	bool is_heard;
+
+	req.req.service_id++;
+	req.req.local_comm_id ^= 0x200000;
+	req.req.local_qpn ^= 0x200000;
+	assert_int_equal(cm_bind(fixture->cm, &bind, &binding), 0);
+	assert_int_equal(cm_listen(binding, 0), 0);
+	fixture_push(fixture, &req);
+	is_heard = fixture->event_read != fixture->event_count;
+	fixture->event_count = fixture->event_read = 0;
+	cm_unbind(fixture->cm, binding);
+	return is_heard;
+}
+
 static void end_all(struct cm_fixture *fixture, struct cm_binding *binding)
 {
 	struct list *node, *next;
@@ -131,6 +156,22 @@ static void end_all(struct cm_fixture *fixture, struct cm_binding *binding)
 		cm_destroy(list_entry(node, struct cm_connection, node), fixture->now_ns);
 	cm_unbind(fixture->cm, binding);
 	fixture_fini(fixture);
+}
+
+/* Requests that a user's listeners let wait take nothing from the listeners of another user. */
+static void test_listeners_of_users(void **state)
+{
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 4 * LIMIT_CM_UNPROVEN);
+	binding = fixture_listen(&fixture, 0);
+	binding->backlog = 2 * LIMIT_CM_UNPROVEN; /* as several listeners have together */
+	assert_int_equal(flood(&fixture, 2, 2 * LIMIT_CM_UNPROVEN), LIMIT_CM_UNPROVEN);
+	assert_false(is_heard_by(&fixture, binding->owner));
+	assert_true(is_heard_by(&fixture, binding->owner + 1));
+	end_all(&fixture, binding);
 }
 
 /* A flood of one address fills no backlog: others have the last quarter. */
@@ -225,9 +266,9 @@ static void test_failures_count_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_three_times),	  cmocka_unit_test(test_proof),
-		cmocka_unit_test(test_backlog),		  cmocka_unit_test(test_accepted_flood),
-		cmocka_unit_test(test_failures_count_on),
+		cmocka_unit_test(test_three_times),    cmocka_unit_test(test_proof),
+		cmocka_unit_test(test_backlog),	       cmocka_unit_test(test_listeners_of_users),
+		cmocka_unit_test(test_accepted_flood), cmocka_unit_test(test_failures_count_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
