@@ -123,6 +123,7 @@ void client_destroy(struct served_peer *peer)
 
 	handle_table_remove(&client->set->numbers, client->number);
 	list_remove(&client->id_node);
+	client->set->has_ended_program |= client->has_greeted && !client->is_admin;
 	served_set_remove(peer);
 	user_quota_leave(peer->account.user, client->set->now_ns);
 	free(client);

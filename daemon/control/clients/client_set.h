@@ -65,6 +65,7 @@ struct client_set {
 	struct handle_table numbers; /* short ones of all clients, for client_object_number() */
 	struct list by_id[CLIENT_SET_BUCKETS]; /* struct client.id_node, by the client_id */
 	uint32_t next_client_id;
+	bool has_ended_program;	  /* since the counters of the view were last hastened */
 	bool has_wrapped;	  /* all numbers of clients have been drawn once */
 	uint64_t now_ns;	  /* time of the turn under way */
 	struct user_quotas users; /* of the quotas of `peers` */

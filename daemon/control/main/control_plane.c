@@ -472,7 +472,6 @@ void control_plane_close(struct control_plane *control)
 bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 {
 	struct client_set *clients = &control->clients;
-	const uint32_t client_count = clients->peers.count;
 	bool was_busy;
 
 	clients->now_ns = now_ns;
@@ -488,8 +487,9 @@ bool control_plane_turn(struct control_plane *control, uint64_t now_ns)
 	control_follow_ports(control);
 	if (was_busy)
 		device_view_note(&control->view, now_ns);
-	if (clients->peers.count < client_count)
+	if (clients->has_ended_program)
 		device_view_hasten(&control->view, now_ns);
+	clients->has_ended_program = false;
 	return was_busy || served_set_has_work(&clients->peers) ||
 	       backplane_has_work(&control->backplane);
 }

@@ -68,11 +68,14 @@ static int ctl_check(struct ctl_call *call)
 	return 0;
 }
 
-/* Whether the request looks at what there is, or makes conditions: nobody's traffic waits for it.
+/*
+ * Whether the request looks at what there is, or makes conditions. A program needs none of them
+ * often: VERB_RULES comes once.
  */
 static bool ctl_is_of_viewer(uint16_t operation)
 {
-	return operation == RNIC_CTL_SHOW || operation == RNIC_CTL_CONDITION;
+	return operation == RNIC_CTL_SHOW || operation == RNIC_CTL_CONDITION ||
+	       operation == RNIC_CTL_VERB_RULES;
 }
 
 /* -EINPROGRESS: the user's share is used up. */

@@ -15,6 +15,7 @@
 
 #define DEFERRED_CLOSE_SIGNAL	   SIGALRM
 #define DEFERRED_CLOSE_PATIENCE_NS 100000
+#define DEFERRED_CLOSE_REST_NS	   5000000
 #define DEFERRED_CLOSE_PIECE_BYTES (UINT64_C(1) << 21)
 #define DEFERRED_CLOSE_STACK_BYTES ((size_t)256 << 10)
 
@@ -129,6 +130,17 @@ static void deferred_close_free(struct deferred_close_queue *queue)
 	free(queue);
 }
 
+/*
+ * Lets items come together. Else a user whose connections come and go without end has this thread
+ * woken for each of them: two switches, which cost more than the close.
+ */
+static void deferred_close_rest(void)
+{
+	const struct timespec rest = {.tv_nsec = DEFERRED_CLOSE_REST_NS};
+
+	nanosleep(&rest, NULL);
+}
+
 static void *deferred_close_run(void *argument)
 {
 	struct deferred_close_queue *queue = argument;
@@ -140,6 +152,7 @@ static void *deferred_close_run(void *argument)
 	while ((count = deferred_close_wait(queue, &items)) > 0) {
 		deferred_close_do_all(queue, items, count, has_timer ? &timer : NULL);
 		free(items);
+		deferred_close_rest();
 	}
 	if (has_timer)
 		timer_delete(timer);

@@ -111,11 +111,17 @@ void user_quotas_init(struct user_quotas *all, const struct quota_pool *pool)
 	list_init(&all->users);
 }
 
+static void user_quota_leave_place(struct user_quota *user)
+{
+	user->all->place_count -= user->has_place;
+	user->has_place = false;
+}
+
 static void user_quota_destroy(struct user_quota *user)
 {
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(user->usage[i] == 0);
-	user->all->place_count -= user->has_place;
+	user_quota_leave_place(user);
 	assert(list_is_empty(&user->listings));
 	fair_share_fini(&user->due);
 	fair_share_fini(&user->resumes);
@@ -146,13 +152,13 @@ uint64_t user_quotas_pending(const struct user_quotas *all)
 	return pending;
 }
 
-/* Frees a user without clients, for whom everything is closed, and paid. */
+/* Frees a user who has been without clients for a while, when everything is closed, and paid. */
 static void user_quota_forget(struct user_quota *user, uint64_t now_ns)
 {
 	if (user->client_count > 0 || deferred_close_pending(&user->deferred_close) > 0)
 		return;
-	deferred_close_close(&user->deferred_close);
-	if (user->listing_ns <= now_ns)
+	user_quota_leave_place(user);
+	if (now_ns >= user->left_ns + USER_QUOTA_KEPT_NS && user->listing_ns <= now_ns)
 		user_quota_destroy(user);
 }
 
@@ -228,5 +234,6 @@ void user_quota_leave(struct user_quota *user, uint64_t now_ns)
 {
 	assert(user->client_count > 0);
 	user->client_count--;
+	user->left_ns = now_ns;
 	user_quota_forget(user, now_ns);
 }

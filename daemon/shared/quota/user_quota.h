@@ -14,7 +14,8 @@
  * system of one user may hang, and holds up no other user's.
  *
  * Invariant: a user's usage is the sum of its clients' usage. A user lives while it has clients, or
- * something is not closed or not paid yet: who hangs up and comes back begins with no clean slate.
+ * something is not closed or not paid yet, and for USER_QUOTA_KEPT_NS: who hangs up and comes back
+ * has no new account, and makes no new thread each time.
  */
 #ifndef DAEMON_SHARED_QUOTA_USER_QUOTA_H
 #define DAEMON_SHARED_QUOTA_USER_QUOTA_H
@@ -38,6 +39,8 @@ enum {
 	LIMIT_VIEWERS = LIMIT_USER_PLACES * LIMIT_USER_VIEWERS + LIMIT_OTHER_VIEWERS,
 };
 
+#define USER_QUOTA_KEPT_NS UINT64_C(1000000000)
+
 /* All users of a pool. */
 struct user_quotas {
 	const struct quota_pool *pool;
@@ -51,7 +54,8 @@ struct user_quota {
 	struct list node; /* of user_quotas.users */
 	struct user_quotas *all;
 	uid_t uid;
-	uint32_t client_count; /* 0: some descriptors or mappings are not closed yet */
+	uint32_t client_count; /* 0: the user is still to be kept */
+	uint64_t left_ns;      /* when a client last left */
 	uint32_t viewer_count; /* among the clients: beyond the share (quota.h) */
 	bool has_place;	       /* among the LIMIT_USER_PLACES */
 	bool may_have_all;

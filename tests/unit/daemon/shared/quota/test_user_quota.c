@@ -206,19 +206,31 @@ static void test_newcomers(void **state)
 	}
 }
 
-/* A user whose listings are not paid is known until then, also without a client. */
-static void test_debts_outlive_clients(void **state)
+/* A user without clients is known for a while, and until the listings are paid. */
+static void test_accounts_outlive_clients(void **state)
 {
+	static const struct {
+		uint64_t listing_ns, back_ns;
+		bool is_known;
+	} rows[] = {
+		{1, 0, true},
+		{1, USER_QUOTA_KEPT_NS - 1, true},
+		{1, USER_QUOTA_KEPT_NS, false},
+		{USER_QUOTA_KEPT_NS + 10, USER_QUOTA_KEPT_NS + 9, true},
+		{USER_QUOTA_KEPT_NS + 10, USER_QUOTA_KEPT_NS + 10, false},
+	};
 	struct fixture *f = *state;
-	struct user_quota *user = user_quota_join(&f->users, stranger(0), 0);
 
-	user->listing_ns = 10;
-	user_quota_leave(user, 9);
-	assert_int_equal(user_quota_join(&f->users, stranger(0), 9)->listing_ns, 10);
-	user_quota_leave(user, 9);
-	user = user_quota_join(&f->users, stranger(0), 10);
-	assert_int_equal(user->listing_ns, 0);
-	user_quota_leave(user, 10);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct user_quota *user = user_quota_join(&f->users, stranger((uint32_t)i), 0);
+
+		user->listing_ns = rows[i].listing_ns;
+		user_quota_leave(user, 0);
+		assert_int_equal(f->users.place_count, 0);
+		user = user_quota_join(&f->users, stranger((uint32_t)i), rows[i].back_ns);
+		assert_int_equal(user->listing_ns, rows[i].is_known ? rows[i].listing_ns : 0);
+		user_quota_leave(user, 10 * USER_QUOTA_KEPT_NS);
+	}
 }
 
 /* Root and the owner may have all; a user who comes then finds nothing, as they wanted it. */
@@ -277,7 +289,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_viewers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_viewers_beyond_the_places, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_debts_outlive_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_accounts_outlive_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_owner_may_have_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_go_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_resources, set_up, tear_down),
