@@ -30,9 +30,9 @@ struct device_child;
 
 /*
  * What listings may cost a user: of a processor's time, one part in so many. All users who have a
- * sure part of the control plane (LIMIT_USER_PLACES) take one processor together. Before that a
- * user who has asked for little may take LIMIT_LISTING_BURST_NS at once. `rnicctl show` and
- * `rnicctl top`, each ten times a second, take less.
+ * sure part of the control plane (LIMIT_USER_PLACES) take one processor together. A user who has
+ * asked for little may take LIMIT_LISTING_BURST_NS at once. `rnicctl show` ten times a second takes
+ * about half of the share. What the loop does around a request is not charged.
  */
 #define LIMIT_LISTING_PARTS    32
 #define LIMIT_LISTING_BURST_NS UINT64_C(50000000)
@@ -118,9 +118,7 @@ void client_expect_hello(struct client *client, struct list *list);
 /* Returns the earlier of the deadlines of both lists. */
 uint64_t client_next_hello_ns(const struct client_set *set);
 
-/*
- * Notes that a request of a viewer took `cpu_ns` of a processor, which the user's share pays.
- */
+/* Notes that a request of a viewer took `cpu_ns` of a processor, which the user's share pays. */
 void client_pay_listing(struct client *client, uint64_t cpu_ns);
 
 /*
