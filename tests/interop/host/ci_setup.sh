@@ -19,6 +19,10 @@ says() {
 	grep -qE -- "$1" "$WORK/setup.out" || { cat "$WORK/setup.out"; return 1; }
 }
 
+refuses_to_say() {
+	! grep -qE -- "$1" "$WORK/setup.out"
+}
+
 # In a process of its own, which may change its directory.
 stop_by_another_name() (
 	cd "$WORK" && folder=ci/ && setup stop
@@ -100,6 +104,35 @@ pair_run ibv_rc_pingpong -c -n 100
 pair_start ibv_rc_pingpong -g 9
 pair_wait 30
 own_daemons 0 1 2
+
+echo "# the commands of the action"
+# step COMMANDS [SCENARIO]: runs them as action.yml does
+step() {
+	COMMANDS=$1 SCENARIO=${2:-} EXPLAIN=${explain:-true} \
+		bash --noprofile --norc -e -o pipefail "$WORK/step" >"$WORK/setup.out" 2>&1
+}
+step_fails() {
+	! step "$@"
+}
+if python3 -c "import yaml" 2>"$WORK/no_yaml"; then
+	python3 - "$top/action.yml" >"$WORK/step" <<-'END'
+		import sys, yaml
+		steps = yaml.safe_load(open(sys.argv[1]))["runs"]["steps"]
+		print(next(step["run"] for step in steps if step["name"] == "Run the commands"))
+	END
+	echo "fail=EIO@alloc_pd/program=ibv_rc_pingpong" >"$WORK/scenario"
+	check "run" step "rnic-run --no-daemon ibv_devices"
+	check "under a scenario" step_fails \
+		"rnic-run --no-daemon ibv_rc_pingpong -g 0; echo not reached" "$WORK/scenario"
+	check "which acts" says "Couldn't allocate PD"
+	check "and says so" says "line 1, .*: 1 hit"
+	check "the failure is explained" says "alloc_pd"
+	check "the first failure ends them" refuses_to_say "not reached"
+	check "nothing of a scenario is left" grep -qx "no faults" \
+		<("$BIN/rnicctl" fault list --socket "$RNIC_SOCKET_0")
+else
+	echo "skipped: python3-yaml is missing, which reads action.yml"
+fi
 
 echo "# the report"
 check "while the devices run" setup report
