@@ -90,6 +90,7 @@ const struct engine_sink device_sink = {
 	.watch = wqe_fetch_watch,
 	.entered_error = wqe_fetch_entered_error,
 	.multicast = device_multicast,
+	.refuses_when_gone = qp_trouble_refuses_when_gone,
 	.trouble = qp_trouble_note,
 };
 
@@ -153,6 +154,7 @@ static int device_open_sessions(struct device *device, const struct device_confi
 				     &device_requests_role, config->memory_bytes);
 	if (result != 0)
 		goto close_sessions;
+	device->connections.ends = &device->ends;
 	device->sessions.guard = config->guard;
 	device->sessions.is_program = config->is_program;
 	device->sessions.qp_owners = config->qp_owners;
@@ -319,7 +321,7 @@ static void device_cut_link(struct device *device, bool is_cut)
 	port_stack_set_cut(&device->ports, is_cut);
 	engine_tell_time(&device->engine, clock_now_ns());
 	engine_note_link(&device->engine, !is_cut);
-	data_path_set_port(&device->path, device->ports.top);
+	data_path_set_stack(&device->path, &device->ports);
 }
 
 void device_set_facts(struct device *device, const struct rnic_process_facts *facts)
@@ -568,6 +570,7 @@ uint64_t device_next_deadline_ns(const struct device *device)
 	const uint64_t deadlines_ns[] = {
 		data_path_next_deadline_ns(&device->path),
 		served_peer_deadline_ns(&device->connections.peers.silent),
+		served_set_release_ns(&device->connections.peers),
 		request_server_next_deadline_ns(&device->connections.peers.server),
 	};
 

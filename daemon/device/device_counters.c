@@ -43,12 +43,15 @@ uint64_t device_lost_by_faults(const struct device *device)
 
 bool device_has_rules(const struct device *device)
 {
-	return stack_counter_has_rules(&device->ports);
+	return device->ends.count != 0 || stack_counter_has_rules(&device->ports);
 }
 
 void device_rule_read(const struct device *device, uint32_t slot, uint32_t *id, uint64_t *hits)
 {
-	stack_rule_read(&device->ports, slot, id, hits);
+	*id = device->ends.ids[slot];
+	*hits = device->ends.rules[slot].hits;
+	if (*id == 0)
+		stack_rule_read(&device->ports, slot, id, hits);
 }
 
 bool device_port_counter(const struct device *device, uint32_t index, const char **name,

@@ -155,22 +155,40 @@ int device_carry_out(struct device *device, const struct rnic_process_order *ord
 
 /* --- rules of faults ------------------------------------------------------------------------- */
 
-int device_set_rules(struct device *device, const struct rnic_process_rules *rules, uint64_t now_ns)
+/* A rule is one of programs that end, or of packets: its slot of the other kind is empty. */
+static int device_set_rule(struct device *device, uint32_t slot,
+			   const struct rnic_process_rule *wanted, uint64_t now_ns)
 {
 	struct port_stack *ports = &device->ports;
+	struct end_rules *ends = &device->ends;
+	uint32_t id = wanted->id;
+	struct fault_rule rule;
+
+	if (memchr(wanted->text, 0, sizeof(wanted->text)) == NULL)
+		return -EINVAL;
+	if (id != 0 && id == ends->ids[slot])
+		return 0;
+	end_rules_set(ends, slot, 0, NULL);
+	if (id != 0 &&
+	    fault_rule_load(&rule, wanted->text, wanted->seed, ports->lane, now_ns) == 0 &&
+	    rule.end != FAULT_END_NONE) {
+		end_rules_set(ends, slot, id, &rule);
+		id = 0;
+	}
+	return port_stack_set_rule(ports, slot, id, wanted->text, wanted->seed, now_ns);
+}
+
+int device_set_rules(struct device *device, const struct rnic_process_rules *rules, uint64_t now_ns)
+{
 	int result = 0;
 
 	device_end_waits(device);
 	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
-		const struct rnic_process_rule *rule = &rules->rules[slot];
-		int error = -EINVAL;
+		const int error = device_set_rule(device, slot, &rules->rules[slot], now_ns);
 
-		if (memchr(rule->text, 0, sizeof(rule->text)) != NULL)
-			error = port_stack_set_rule(ports, slot, rule->id, rule->text, rule->seed,
-						    now_ns);
 		if (error != 0)
 			result = error;
 	}
-	data_path_set_port(&device->path, ports->top);
+	data_path_set_stack(&device->path, &device->ports);
 	return result;
 }

@@ -96,6 +96,10 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 		post_refusal_text(session_qp, row->last_error, sizeof(row->last_error));
 	qp_waiting_for(qp, session->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
 	show_unarmed(session_qp, row);
+	if (session->is_broken)
+		snprintf(
+			row->waiting_for, sizeof(row->waiting_for),
+			"nothing: its program has gone, and a rule of faults keeps it for a while");
 	path_timeout_text(qp, row->timeout, sizeof(row->timeout));
 }
 

@@ -7,6 +7,7 @@
 #define DAEMON_DEVICE_DEVICE_STATE_H
 
 #include "daemon/device/requests/device_connection.h"
+#include "daemon/device/requests/end_rules.h"
 #include "daemon/device/session/session_set.h"
 #include "daemon/shared/link/device_facts.h"
 #include "lib/nic/engine/engine.h"
@@ -26,6 +27,7 @@ struct device {
 	const struct device_host *host;
 	struct session_set sessions;
 	struct connection_set connections;
+	struct end_rules ends;
 	struct port_stack ports;
 	struct data_path path;
 	struct device_loop_counters loop_counters;

@@ -403,16 +403,16 @@ static int become_command(char **command)
 	return errno == ENOENT ? 127 : 126;
 }
 
-/* Rules for packets do not reach a device inside the command. */
+/* Not all rules reach a device inside the command. */
 static int check_direct(const struct scenario *scenario)
 {
 	for (uint32_t i = 0; i < scenario->count; i++) {
 		const struct scenario_line *line = &scenario->lines[i];
 
-		if (!line->is_for_packets)
+		if (!line->needs_process)
 			continue;
-		complain("%s: line %u, \"%s\": rules for packets do not reach programs that run "
-			 "with --direct",
+		complain("%s: line %u, \"%s\": this rule does not reach programs that run with "
+			 "--direct",
 			 scenario->name, line->number, scenario_line_words(line));
 		return -EBUSY;
 	}

@@ -127,7 +127,7 @@ static int take_rule(struct fault_reader *reader, struct scenario_line *line)
 	if (error != 0)
 		return error;
 	line->condition = RNIC_CONDITION_FAULT_ADD;
-	line->is_for_packets = rule.verb == RNIC_VERB_NONE;
+	line->needs_process = fault_rule_needs_process(&rule);
 	snprintf(line->rule, sizeof(line->rule), "%s", reader->at);
 	return 0;
 }

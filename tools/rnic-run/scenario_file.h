@@ -35,7 +35,7 @@ struct scenario_line {
 	uint64_t for_ns;		     /* 0: to the end */
 	char device[RNIC_DEVICE_NAME_BYTES]; /* empty: all */
 	enum rnic_condition condition;	     /* FAULT_ADD: a rule */
-	bool is_for_packets;		     /* a rule that reaches device processes alone */
+	bool needs_process;		     /* a rule that reaches device processes alone */
 	char object[32];		     /* of the condition; empty: none */
 	char rule[SCENARIO_TEXT_BYTES];	     /* the text of the rule; empty: none */
 	char text[SCENARIO_TEXT_BYTES];	     /* the line, without its comment */

@@ -25,7 +25,7 @@ static int parse_rule(const char *text, struct fault_rule *rule)
 
 static bool rule_draws_packets(const struct fault_rule *rule)
 {
-	return rule->verb == RNIC_VERB_NONE && rule->often.chance_ppm < RNIC_RULE_ALWAYS_PPM;
+	return fault_rule_is_for_packets(rule) && rule->often.chance_ppm < RNIC_RULE_ALWAYS_PPM;
 }
 
 int scenario_hits_find(const char *rule_text, uint32_t lane, uint64_t hits, uint64_t *nths)

@@ -476,8 +476,7 @@ void backplane_set_rules(struct backplane *backplane)
 
 	for (uint32_t slot = 0; slot < RNIC_RULES_MAX; slot++) {
 		const struct rule_entry *entry = &table->entries[slot];
-		const bool is_taken =
-			entry->owner.is_of_all && entry->verb.action == RNIC_VERB_NONE;
+		const bool is_taken = entry->owner.is_of_all && entry->is_for_packets;
 		const uint32_t id = is_taken ? entry->id : 0;
 
 		if (port_stack_set_rule(ports, slot, id, entry->text, entry->seed,

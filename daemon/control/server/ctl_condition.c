@@ -304,7 +304,7 @@ static int fault_add(struct ctl_call *call, const struct rnic_ctl_condition *req
 	if (result != 0)
 		return ctl_refuse(call, result, "%s", reason);
 	result = fault_check_pids(call, &owner, &needs);
-	if (result == 0 && needs.has_packets)
+	if (result == 0 && needs.has_process)
 		result = fault_check_programs(call, &owner);
 	if (result != 0)
 		return result;

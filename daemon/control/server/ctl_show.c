@@ -230,6 +230,24 @@ static bool show_may_have_rows(void *context, const struct device_child *process
 	return false;
 }
 
+/* The same for a client that has gone, whose objects the process still holds. */
+static bool show_accept_held(const struct show_walk *walk, const struct device_child *process,
+			     uint32_t client_id, void *row)
+{
+	const struct gone_client *gone = gone_clients_find(&walk->set->gone, client_id);
+	struct rnic_show_client *shown = row;
+
+	if (gone == NULL || gone->device_pid != process->pid ||
+	    !client_ledger_has(&process->held, client_id))
+		return false;
+	if (walk->kind != RNIC_SHOW_CLIENTS)
+		return show_is_permitted(walk, gone->uid);
+	shown->pid = (uint32_t)gone->pid;
+	shown->uid = gone->uid;
+	memcpy(shown->program, gone->program, sizeof(shown->program));
+	return true;
+}
+
 /*
  * Whether the viewer may see a row of a device process, which could claim anything: a row counts
  * only when its client is one of the process. Everybody may see the clients themselves.
@@ -242,7 +260,9 @@ static bool show_accept(void *context, const struct device_child *process, void 
 
 	memcpy(&client_id, row, sizeof(client_id));
 	client = client_find(walk->set, client_id);
-	if (client == NULL || client->device != process)
+	if (client == NULL)
+		return show_accept_held(walk, process, client_id, row);
+	if (client->device != process)
 		return false;
 	if (walk->kind != RNIC_SHOW_CLIENTS) {
 		show_number(walk, client, row);

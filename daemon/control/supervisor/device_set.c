@@ -225,7 +225,7 @@ static const char *set_refuse_program(const struct device_set *set,
 	if (set->common.capture_fd >= 0)
 		return "rnicd --capture does not see what a program does by itself: leave out one "
 		       "of --capture and --direct";
-	if (rule_table_concerns(&set->common.rules, set->owner))
+	if (rule_table_needs_process(&set->common.rules, set->owner))
 		return "rules of faults do not reach what a program does by itself: leave out "
 		       "--direct, or rnicd --fault, or say rnicctl fault clear";
 	if (set->has_one_lane)

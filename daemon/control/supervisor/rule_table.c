@@ -16,7 +16,8 @@ static bool rule_is_of(const struct rule_entry *entry, const struct rule_owner *
 	return owner->is_of_all || (!entry->owner.is_of_all && entry->owner.uid == owner->uid);
 }
 
-static bool rule_is_for_packets(const struct rule_entry *entry)
+/* Rules for calls and completions are for the library. */
+static bool rule_is_for_device(const struct rule_entry *entry)
 {
 	return entry->verb.action == RNIC_VERB_NONE;
 }
@@ -64,6 +65,8 @@ static void rule_store(struct rule_table *table, const struct rule_owner *owner,
 		.id = ++table->last_id,
 		.owner = *owner,
 		.seed = rule->seed,
+		.is_for_packets = fault_rule_is_for_packets(rule),
+		.needs_process = fault_rule_needs_process(rule),
 	};
 	memcpy(table->entries[slot].text, rule->text, RNIC_RULE_TEXT_BYTES);
 	fault_rule_verb(rule, table->last_id, &table->entries[slot].verb);
@@ -79,7 +82,7 @@ int rule_table_needs(const char *spec, uint32_t line, struct rule_needs *needs, 
 
 	*needs = (struct rule_needs){0};
 	for (uint32_t i = 0; result == 0 && i < count; i++) {
-		needs->has_packets |= rules[i].verb == RNIC_VERB_NONE;
+		needs->has_process |= fault_rule_needs_process(&rules[i]);
 		if (rules[i].pid != 0)
 			needs->pids[needs->pid_count++] = rules[i].pid;
 	}
@@ -143,10 +146,18 @@ uint32_t rule_table_clear(struct rule_table *table, const struct rule_owner *own
 	return count;
 }
 
+bool rule_table_needs_process(const struct rule_table *table, uid_t uid)
+{
+	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
+		if (table->entries[i].needs_process && rule_concerns(&table->entries[i], uid))
+			return true;
+	return false;
+}
+
 bool rule_table_concerns(const struct rule_table *table, uid_t uid)
 {
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++)
-		if (rule_is_for_packets(&table->entries[i]) &&
+		if (rule_is_for_device(&table->entries[i]) &&
 		    rule_concerns(&table->entries[i], uid))
 			return true;
 	return false;
@@ -158,7 +169,7 @@ void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_proc
 	for (uint32_t i = 0; i < RNIC_RULES_MAX; i++) {
 		const struct rule_entry *entry = &table->entries[i];
 
-		if (!rule_is_for_packets(entry) || !rule_concerns(entry, uid))
+		if (!rule_is_for_device(entry) || !rule_concerns(entry, uid))
 			continue;
 		rules->rules[i].id = entry->id;
 		rules->rules[i].seed = entry->seed;
@@ -171,7 +182,7 @@ void rule_table_fill_verb(const struct rule_table *table, uint32_t slot, uid_t u
 {
 	const struct rule_entry *entry = &table->entries[slot];
 
-	if (rule_is_for_packets(entry) || !rule_concerns(entry, uid))
+	if (rule_is_for_device(entry) || !rule_concerns(entry, uid))
 		*rule = (struct rnic_verb_rule){0};
 	else
 		*rule = entry->verb;

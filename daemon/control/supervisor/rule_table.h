@@ -2,7 +2,8 @@
 /*
  * The rules of faults that are loaded, by slot, and how often each acted. A rule concerns the
  * packets of all, or those of the device process of the user who loaded the rule; a rule for calls
- * or completions concerns programs in the same way. Owned by the device set.
+ * or completions, or for the end of programs, concerns programs in the same way. Owned by the
+ * device set.
  *
  * The hits are what statistics pages say, which are not trusted: a rule's hits never shrink, and a
  * page reaches the rules that are loaded alone.
@@ -35,7 +36,9 @@ struct rule_entry {
 	uint64_t seed;
 	uint64_t hits;
 	uint32_t actor;		    /* as in rnic_show_fault */
-	struct rnic_verb_rule verb; /* for calls or completions; its action is NONE for packets */
+	struct rnic_verb_rule verb; /* for calls or completions; else its action is NONE */
+	bool is_for_packets;
+	bool needs_process; /* has no effect where the device is inside the program */
 	char text[RNIC_RULE_TEXT_BYTES];
 };
 
@@ -61,7 +64,7 @@ int rule_table_add(struct rule_table *table, const struct rule_owner *owner, con
 
 /* What a text of rules asks for. */
 struct rule_needs {
-	bool has_packets;	       /* some rule is for packets */
+	bool has_process;	       /* some rule needs a device process */
 	uint32_t pids[RNIC_RULES_MAX]; /* of the programs that the rules name */
 	uint32_t pid_count;
 };
@@ -79,10 +82,13 @@ void rule_table_remove(struct rule_table *table, uint32_t id);
 /* Unloads the user's own rules, or all. Returns how many. */
 uint32_t rule_table_clear(struct rule_table *table, const struct rule_owner *owner);
 
-/* Whether some rule for packets concerns the device process of the user. */
+/* Whether some rule that needs a device process concerns the programs of the user. */
+bool rule_table_needs_process(const struct rule_table *table, uid_t uid);
+
+/* Whether some rule for packets, or for ends, concerns the device process of the user. */
 bool rule_table_concerns(const struct rule_table *table, uid_t uid);
 
-/* Fills in the rules for packets that concern the device process of the user. */
+/* Fills in the rules for packets and ends that concern the device process of the user. */
 void rule_table_fill(const struct rule_table *table, uid_t uid, struct rnic_process_rules *rules);
 
 /* Fills in the rule in `slot`, if it is for calls or completions of the user's programs. */

@@ -45,6 +45,14 @@ void qp_trouble_note(void *context, const struct qp *qp)
 	set->owner->note_trouble(session->connection, subject, reason);
 }
 
+bool qp_trouble_refuses_when_gone(void *context, const struct qp *qp)
+{
+	const struct session_set *set = context;
+	const struct session *session = qp_trouble_owner(qp);
+
+	return session != NULL && set->owner->refuses_when_gone(session->connection);
+}
+
 void qp_trouble_program(void *context, const struct qp *qp, char *text, size_t bytes)
 {
 	const struct session_set *set = context;

@@ -166,6 +166,9 @@ struct session_ah {
  */
 void qp_trouble_note(void *context, const struct qp *qp);
 
+/* The callback engine_sink.refuses_when_gone, which asks the rules of faults. */
+bool qp_trouble_refuses_when_gone(void *context, const struct qp *qp);
+
 /* The name of the program of a queue pair: a packet_notes_program. */
 void qp_trouble_program(void *context, const struct qp *qp, char *text, size_t bytes);
 

@@ -4,11 +4,14 @@
 #include "daemon/device/device_config.h"
 #include "daemon/device/device_host.h"
 #include "daemon/device/device_limits.h"
+#include "daemon/device/requests/end_rules.h"
 #include "daemon/device/requests/session_teardown.h"
 #include "daemon/device/session/session.h"
 #include "daemon/device/session/session_owner.h"
 #include "daemon/device/session/session_set.h"
+#include "daemon/shared/base/log.h"
 #include "daemon/shared/quota/client_limits.h"
+#include "proto/base/time_units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,18 +130,65 @@ void device_connection_mark(struct served_peer *peer)
 		session->is_broken = true;
 }
 
+/* Asks the rules, once for each client: memory may show the end before the connection does. */
+static uint64_t device_connection_judge(struct device_connection *connection, uint64_t now_ns)
+{
+	const struct served_peer *peer = &connection->peer;
+	struct end_rules *ends = connection->set->ends;
+
+	if (connection->is_judged || ends == NULL || connection->session->qps.count == 0)
+		return connection->hold_ns;
+	connection->is_judged = true;
+	connection->hold_ns = end_rules_judge(ends, peer->program, peer->pid, now_ns);
+	if (connection->hold_ns != 0)
+		log_from_client(peer->uid,
+				"client %u (%s, pid %d) has ended; its queue pairs stay for %u ms: "
+				"a rule of faults says so",
+				peer->client_id, peer->program, (int)peer->pid,
+				(unsigned)(connection->hold_ns / RNIC_NS_PER_MS));
+	return connection->hold_ns;
+}
+
+/* A client that broke the protocol has nothing left that answers. */
+uint64_t device_connection_hold(struct served_peer *peer, uint64_t now_ns)
+{
+	struct device_connection *connection = device_connection_of(peer);
+
+	if (connection->session == NULL || peer->has_misbehaved)
+		return 0;
+	connection->is_held = device_connection_judge(connection, now_ns) != 0;
+	return connection->hold_ns;
+}
+
+static void device_connection_tell_gone(const struct device_connection *connection)
+{
+	const struct device_host *host = connection->set->host;
+
+	host->client_gone(host->context, connection->peer.client_id);
+}
+
 void device_connection_cut(struct served_peer *peer)
 {
 	struct device_connection *connection = device_connection_of(peer);
-	const struct device_host *host = connection->set->host;
 
-	if (connection->session != NULL)
+	if (connection->is_held)
+		session_teardown_cut_memory(connection->session);
+	else if (connection->session != NULL)
 		session_teardown_cut(connection->session);
 	served_set_cut(peer);
 	if (connection->pid_fd >= 0)
 		close(connection->pid_fd);
 	connection->pid_fd = -1;
-	host->client_gone(host->context, peer->client_id);
+	if (!connection->is_held)
+		device_connection_tell_gone(connection);
+}
+
+void device_connection_release(struct served_peer *peer)
+{
+	struct device_connection *connection = device_connection_of(peer);
+
+	session_teardown_cut_queue_pairs(connection->session);
+	device_connection_tell_gone(connection);
 }
 
 void device_connection_destroy(struct served_peer *peer)
@@ -179,6 +229,11 @@ static void device_connection_note_trouble(struct device_connection *connection,
 	host->trouble(host->context, &trouble);
 }
 
+static bool device_connection_refuses_when_gone(struct device_connection *connection)
+{
+	return device_connection_judge(connection, connection->set->sessions->now_ns) != 0;
+}
+
 static void device_connection_name_program(const struct device_connection *connection, char *text,
 					   size_t bytes)
 {
@@ -189,5 +244,6 @@ static void device_connection_name_program(const struct device_connection *conne
 const struct session_owner device_connection_owner = {
 	.break_client = device_connection_break,
 	.note_trouble = device_connection_note_trouble,
+	.refuses_when_gone = device_connection_refuses_when_gone,
 	.name_program = device_connection_name_program,
 };

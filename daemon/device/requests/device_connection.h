@@ -12,6 +12,7 @@
 
 struct device_client; /* device_config.h */
 struct device_host;
+struct end_rules;
 struct session;
 struct session_owner;
 struct session_set;
@@ -20,6 +21,7 @@ struct connection_set {
 	struct served_set peers; /* struct device_connection.peer */
 	struct session_set *sessions;
 	const struct device_host *host;
+	struct end_rules *ends; /* NULL: queue pairs always go first */
 };
 
 struct device_connection {
@@ -27,6 +29,9 @@ struct device_connection {
 	struct connection_set *set;
 	struct session *session; /* NULL: before OPEN_DEVICE */
 	int pid_fd;		 /* -1: none, or the session owns the descriptor */
+	bool is_judged;		 /* the rules for programs that end have decided */
+	uint64_t hold_ns;	 /* for so long the queue pairs are to stay; 0: they go at once */
+	bool is_held;		 /* they stay */
 };
 
 /*
@@ -55,11 +60,15 @@ int device_connection_open_session(struct device_connection *connection, int mem
 
 /*
  * Steps in which a client ends, for the role. device_connection_mark() lets the session do nothing
- * more. device_connection_cut() shuts the connection down, cuts the session off and tells the host.
+ * more. device_connection_hold() asks the rules for programs that end. device_connection_cut()
+ * shuts the connection down and cuts the session off, and tells the host, unless the session is
+ * held: then device_connection_release() does that, and cuts off the rest of the session.
  * device_connection_destroy() frees the connection itself, and the session without its objects.
  */
 void device_connection_mark(struct served_peer *peer);
+uint64_t device_connection_hold(struct served_peer *peer, uint64_t now_ns);
 void device_connection_cut(struct served_peer *peer);
+void device_connection_release(struct served_peer *peer);
 void device_connection_destroy(struct served_peer *peer);
 
 /* Ends the client of that number with this turn, if there is one. */

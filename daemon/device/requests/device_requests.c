@@ -94,6 +94,8 @@ const struct request_role device_requests_role = {
 	.first_request = "OPEN_DEVICE",
 	.stages = session_teardown_stages,
 	.mark = device_connection_mark,
+	.hold = device_connection_hold,
 	.cut = device_connection_cut,
+	.release = device_connection_release,
 	.destroy = device_connection_destroy,
 };

@@ -108,16 +108,30 @@ const struct teardown_stage session_teardown_stages[] = {
 	{.name = NULL},
 };
 
-void session_teardown_cut(struct session *session)
+void session_teardown_cut_memory(struct session *session)
 {
-	struct session_xrcd *xrcd;
 	struct session_pd *pd;
 
 	post_refusal_note_all(session);
 	session->is_broken = true;
 	for (uint32_t slot = 0; (pd = handle_table_next(&session->pds, &slot)) != NULL;)
-		pd->pd.is_closed = true;
+		pd->pd.has_no_memory = true;
+	session_cut(session);
+}
+
+void session_teardown_cut_queue_pairs(struct session *session)
+{
+	struct session_xrcd *xrcd;
+	struct session_pd *pd;
+
+	for (uint32_t slot = 0; (pd = handle_table_next(&session->pds, &slot)) != NULL;)
+		pd_close(&pd->pd);
 	for (uint32_t slot = 0; (xrcd = handle_table_next(&session->xrcds, &slot)) != NULL;)
 		session_leave_domain(xrcd);
-	session_cut(session);
+}
+
+void session_teardown_cut(struct session *session)
+{
+	session_teardown_cut_memory(session);
+	session_teardown_cut_queue_pairs(session);
 }

@@ -19,4 +19,11 @@ extern const struct teardown_stage session_teardown_stages[];
  */
 void session_teardown_cut(struct session *session);
 
+/*
+ * The same in two steps. Between them the session reaches nothing, and what reaches its queue pairs
+ * is refused: the memory has gone.
+ */
+void session_teardown_cut_memory(struct session *session);
+void session_teardown_cut_queue_pairs(struct session *session);
+
 #endif

@@ -6,6 +6,7 @@
 #ifndef DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 #define DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct device_connection;
@@ -18,6 +19,9 @@ struct session_owner {
 	/* Notes a failure of the client's queue pair `subject`. */
 	void (*note_trouble)(struct device_connection *connection, const char *subject,
 			     const char *reason);
+
+	/* Whether queue pairs are to refuse access for a while, now that the program has ended. */
+	bool (*refuses_when_gone)(struct device_connection *connection);
 
 	/* Writes the name and the pid of the client's program. */
 	void (*name_program)(const struct device_connection *connection, char *text, size_t bytes);

@@ -65,6 +65,36 @@ static void peer_teardown_begin(struct served_peer *peer)
 	peer_teardown_move(peer, &peer->set->leaving);
 }
 
+/* Keeps the list in order; the times of most peers are equal, so that the place is at its end. */
+static void peer_teardown_hold(struct served_peer *peer, uint64_t until_ns)
+{
+	struct list *behind = peer->set->held.prev;
+
+	while (behind != &peer->set->held &&
+	       list_entry(behind, struct served_peer, ending_node)->held_until_ns > until_ns)
+		behind = behind->prev;
+	peer->held_until_ns = until_ns;
+	list_remove(&peer->ending_node);
+	list_add(behind, &peer->ending_node);
+}
+
+static void peer_teardown_release(struct served_peer *peer)
+{
+	peer->held_until_ns = 0;
+	peer->set->server.role->release(peer);
+	peer_teardown_move(peer, &peer->set->leaving);
+}
+
+static void peer_teardown_begin_or_hold(struct served_peer *peer, uint64_t now_ns)
+{
+	const struct request_role *role = peer->set->server.role;
+	const uint64_t hold_ns = role->hold != NULL ? role->hold(peer, now_ns) : 0;
+
+	peer_teardown_begin(peer);
+	if (hold_ns != 0)
+		peer_teardown_hold(peer, now_ns + hold_ns);
+}
+
 static void peer_teardown_leave(struct served_peer *peer, uint32_t *budget)
 {
 	if (peer_teardown_end_objects(peer, true, budget))
@@ -93,7 +123,9 @@ void peer_teardown_run(struct served_set *set, uint64_t now_ns)
 	while ((late = served_peer_take_late(&set->silent, now_ns)) != NULL)
 		served_peer_break(late, "it did not say %s", set->server.role->first_request);
 	while (!list_is_empty(&set->broken))
-		peer_teardown_begin(peer_teardown_first(&set->broken));
+		peer_teardown_begin_or_hold(peer_teardown_first(&set->broken), now_ns);
+	while (served_set_release_ns(set) <= now_ns)
+		peer_teardown_release(peer_teardown_first(&set->held));
 	while (budget > 0 && !list_is_empty(&set->leaving))
 		peer_teardown_leave(peer_teardown_first(&set->leaving), &budget);
 	while (budget > 0 && !list_is_empty(&set->ending))
@@ -109,6 +141,8 @@ void peer_teardown_all(struct served_set *set)
 		served_peer_end(peer);
 		if (peer->requests.fd >= 0)
 			peer_teardown_begin(peer);
+		if (peer->held_until_ns != 0)
+			peer_teardown_release(peer);
 		do
 			budget = UINT32_MAX;
 		while (!peer_teardown_finish(peer, &budget));

@@ -76,11 +76,15 @@ struct request_role {
 
 	/*
 	 * The steps in which a peer ends. `mark` tells that the peer is to end with this turn;
-	 * NULL: nobody asks. `cut` cuts the peer off, with served_set_cut(). `destroy` frees the
+	 * NULL: nobody asks. `cut` cuts the peer off, with served_set_cut(). `hold` comes before
+	 * `cut`, and returns for how long the objects are to stay after that; 0: no longer.
+	 * `release` tells that this time is over. NULL, both: no objects stay. `destroy` frees the
 	 * peer after all its objects, with served_set_remove().
 	 */
 	void (*mark)(struct served_peer *peer);
+	uint64_t (*hold)(struct served_peer *peer, uint64_t now_ns);
 	void (*cut)(struct served_peer *peer);
+	void (*release)(struct served_peer *peer);
 	void (*destroy)(struct served_peer *peer);
 };
 

@@ -16,6 +16,7 @@ int served_set_init(struct served_set *set, const struct request_role *role,
 	list_init(&set->all);
 	list_init(&set->silent);
 	list_init(&set->broken);
+	list_init(&set->held);
 	list_init(&set->leaving);
 	list_init(&set->ending);
 	set->count = 0;
@@ -86,6 +87,7 @@ void served_peer_break(struct served_peer *peer, const char *format, ...)
 	if (peer->requests.is_broken)
 		return;
 	served_peer_end(peer);
+	peer->has_misbehaved = true;
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
@@ -117,6 +119,13 @@ void served_peer_end_connection(struct request_connection *connection, const cha
 		served_peer_break(peer, "%s", reason);
 	else
 		served_peer_end(peer);
+}
+
+uint64_t served_set_release_ns(const struct served_set *set)
+{
+	if (list_is_empty(&set->held))
+		return UINT64_MAX;
+	return list_first_entry(&set->held, const struct served_peer, ending_node)->held_until_ns;
 }
 
 void served_peer_await(struct served_peer *peer, struct list *silent, uint64_t now_ns)

@@ -10,6 +10,7 @@
  *
  *   silent     has had no request accepted, and ends when its time is over
  *   broken     is to be cut off with this turn
+ *   held       is cut off; its objects stay for a time that the role chose
  *   leaving    is cut off; its urgent objects are being freed
  *   ending     its other objects are being freed, and then the peer itself
  *
@@ -37,6 +38,7 @@ struct served_set {
 	struct list all;     /* struct served_peer.node */
 	struct list silent;  /* struct served_peer.silent_node, in order of speak_by_ns */
 	struct list broken;  /* struct served_peer.ending_node */
+	struct list held;    /* the same, in order of held_until_ns */
 	struct list leaving; /* the same */
 	struct list ending;  /* the same */
 	uint32_t count;	     /* of `all` */
@@ -47,8 +49,10 @@ struct served_peer {
 	struct served_set *set;
 	struct list node;	 /* of served_set.all */
 	struct list silent_node; /* of served_set.silent, or of a list of the program */
-	struct list ending_node; /* of served_set.broken, then leaving, then ending */
+	struct list ending_node; /* of served_set.broken, held, leaving, and then ending */
 	uint64_t speak_by_ns;	 /* the deadline for the first request, while in such a list */
+	uint64_t held_until_ns;	 /* while in served_set.held; else 0 */
+	bool has_misbehaved;	 /* served_peer_break() ended the peer */
 	struct quota_account account;
 	uint32_t client_id;
 	pid_t pid;
@@ -105,6 +109,9 @@ void served_peer_end_connection(struct request_connection *connection, const cha
  */
 void served_peer_break(struct served_peer *peer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Returns when the first held peer is to be released; UINT64_MAX: none is held. */
+uint64_t served_set_release_ns(const struct served_set *set);
 
 /* Puts the peer into such a list of silent peers. The deadline is the whole time from `now_ns`. */
 void served_peer_await(struct served_peer *peer, struct list *silent, uint64_t now_ns);

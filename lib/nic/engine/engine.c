@@ -45,8 +45,7 @@ static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 		engine->config.sink->async_event(engine->config.sink_context,
 						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
 	if (failures->has_request)
-		responder_write_failed(engine, qp, failures->request_psn, failures->request_msn,
-				       failures->is_receive_at_fault);
+		responder_write_failed(engine, qp, failures);
 	if (failures->has_response)
 		requester_write_failed(engine, qp, failures->is_response_reported);
 	if (failures->is_overrun && qp->state != RNIC_QP_STATE_ERR) {

@@ -49,6 +49,11 @@ struct engine_sink {
 	 * and qp_post_send() to flush. Said once until the QP's RESET, before the completions. NULL
 	 * when the owner does not want to know. */
 	void (*entered_error)(void *context, struct qp *qp);
+	/*
+	 * The client of `qp` has ended, as its memory shows. Whether its queue pairs go on to
+	 * refuse access for a while; if not, or NULL: peers hear nothing any more.
+	 */
+	bool (*refuses_when_gone)(void *context, const struct qp *qp);
 	/* Something new is wrong with `qp`, as its `last_error` says: the QP is in error, or a
 	 * packet for it was dropped. NULL when the owner does not want to know. */
 	void (*trouble)(void *context, const struct qp *qp);

@@ -43,6 +43,15 @@
 		.unreliable_counter = COUNTER_##counter_, .cause = RNIC_CAUSE_##cause_,            \
 	}
 
+/* The same where the program has ended, of which nobody reads a completion any more. */
+#define REFUSE_GONE(syndrome_)                                                                     \
+	{                                                                                          \
+		.syndrome = (syndrome_), .receive_status = STATUS(LOC_PROT_ERR),                   \
+		.send_status = NONE, .is_fatal = true, .async_event = NONE,                        \
+		.counter = COUNTER_MEMORY_ERRORS, .is_fatal_unreliable = true,                     \
+		.unreliable_counter = COUNTER_MEMORY_ERRORS, .cause = RNIC_CAUSE_MEMORY_GONE,      \
+	}
+
 /* What breaks the connection at the requester, and the status of its WQE. */
 #define GIVE_UP(cause_, send_status_, counter_)                                                    \
 	{                                                                                          \
@@ -90,6 +99,8 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 		REFUSE(BAD_INVALIDATE, NO_NAK, REM_INV_REQ_ERR, true, NONE, ACCESS_ERRORS),
 	[VERDICT_MEMORY_GONE] =
 		REFUSE_LOCAL(MEMORY_GONE, LOC_PROT_ERR, false, EVENT(QP_FATAL), MEMORY_ERRORS),
+	[VERDICT_PROGRAM_GONE] = REFUSE_GONE(NO_NAK),
+	[VERDICT_PROGRAM_REFUSES] = REFUSE_GONE(NAK(REMOTE_ACCESS_ERROR)),
 	[VERDICT_BAD_SERVICE] = ANSWER(BAD_SERVICE, NO_NAK, DROPPED_BAD_OPCODE),
 	[VERDICT_BAD_PKEY] = ANSWER(BAD_PKEY, NO_NAK, DROPPED_BAD_PKEY),
 	[VERDICT_BAD_QKEY] = ANSWER(BAD_QKEY, NO_NAK, DROPPED_BAD_QKEY),

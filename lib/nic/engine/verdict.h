@@ -31,8 +31,10 @@ enum verdict {
 	VERDICT_BAD_LENGTH, /* packet payload against path MTU, or message against RETH length */
 	VERDICT_BAD_RKEY,   /* key, range, rights or protection domain */
 	VERDICT_MISALIGNED_ATOMIC,
-	VERDICT_BAD_INVALIDATE, /* SEND with invalidate of a key that cannot be */
-	VERDICT_MEMORY_GONE,	/* the bytes could not be reached: the client unmapped them */
+	VERDICT_BAD_INVALIDATE,	 /* SEND with invalidate of a key that cannot be */
+	VERDICT_MEMORY_GONE,	 /* the bytes could not be reached: the client unmapped them */
+	VERDICT_PROGRAM_GONE,	 /* the same, because the client has ended: nobody answers */
+	VERDICT_PROGRAM_REFUSES, /* and memory goes before queue pairs: the key is void */
 
 	/* Packets that do not concern the QP: dropped in silence. */
 	VERDICT_BAD_STATE,   /* the QP cannot receive now */

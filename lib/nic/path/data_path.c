@@ -15,11 +15,11 @@ void data_path_fini(struct data_path *path)
 	transmit_fini(&path->transmit);
 }
 
-void data_path_set_port(struct data_path *path, struct port *port)
+void data_path_set_stack(struct data_path *path, const struct port_stack *stack)
 {
-	path->port = port;
-	path->receive.port = port;
-	path->transmit.port = port;
+	path->port = stack->top;
+	path->receive.port = port_stack_receiver(stack);
+	path->transmit.port = port_stack_sender(stack);
 }
 
 int data_path_set_capture(struct data_path *path, struct capture *capture,

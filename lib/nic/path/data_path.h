@@ -7,6 +7,7 @@
 #ifndef LIB_NIC_PATH_DATA_PATH_H
 #define LIB_NIC_PATH_DATA_PATH_H
 
+#include "lib/nic/path/port_stack.h"
 #include "lib/nic/path/receive.h"
 #include "lib/nic/path/transmit.h"
 
@@ -25,8 +26,8 @@ struct data_path {
 int data_path_init(struct data_path *path, struct engine *engine, struct port *port);
 void data_path_fini(struct data_path *path);
 
-/* Another port takes the place of the one before. Not within a turn. */
-void data_path_set_port(struct data_path *path, struct port *port);
+/* The top of the stack takes the place of the port before. Not within a turn. */
+void data_path_set_stack(struct data_path *path, const struct port_stack *stack);
 
 /*
  * A capture below the port gets comments on the packets; `program` names the programs of queue

@@ -102,21 +102,6 @@ static bool stack_has_rules(const struct port_stack *stack)
 	return plan->receive.count + plan->transmit.count > 0;
 }
 
-static int stack_read_rule(const struct port_stack *stack, const char *text, uint64_t seed,
-			   uint64_t now_ns, struct fault_rule *rule)
-{
-	char message[1]; /* who wrote the text has heard what is wrong with it */
-	uint32_t count;
-	int result = fault_rules_parse(text, 1, rule, 1, &count, message, sizeof(message));
-
-	if (result != 0 || count != 1)
-		return -EINVAL;
-	if (!rule->has_seed)
-		rule->seed = seed;
-	fault_rule_begin(rule, stack->lane, now_ns);
-	return 0;
-}
-
 static int stack_open_fault(struct port_stack *stack)
 {
 	struct port **upper = stack_upper(stack);
@@ -148,7 +133,9 @@ int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, co
 	if (id == loaded)
 		return 0;
 	if (id != 0)
-		result = stack_read_rule(stack, text, seed, now_ns, &rule);
+		result = fault_rule_load(&rule, text, seed, stack->lane, now_ns);
+	if (result == 0 && id != 0 && !fault_rule_is_for_packets(&rule))
+		result = -EINVAL;
 	if (result == 0)
 		result = stack_open_fault(stack);
 	if (result != 0)
@@ -157,6 +144,18 @@ int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, co
 	if (!stack_has_rules(stack))
 		stack_close_fault(stack, now_ns);
 	return 0;
+}
+
+struct port *port_stack_receiver(const struct port_stack *stack)
+{
+	return stack->fault != NULL && stack->top == stack->fault ? fault_receiver(stack->fault)
+								  : stack->top;
+}
+
+struct port *port_stack_sender(const struct port_stack *stack)
+{
+	return stack->fault != NULL && stack->top == stack->fault ? fault_sender(stack->fault)
+								  : stack->top;
 }
 
 void port_stack_set_cut(struct port_stack *stack, bool is_cut)

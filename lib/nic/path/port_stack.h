@@ -61,10 +61,17 @@ void port_stack_close(struct port_stack *stack);
  * Loads the rule `text` (fault_rule.h) into `slot`, below FAULT_RULES_MAX, with `seed` where the
  * text has none; with an `id` of 0 empties the slot. Nothing happens where the slot has that id.
  * The caller gives the new `top` to all that knew the old one. -EINVAL for a text that is not one
- * rule, -ENOMEM: nothing is changed.
+ * rule for packets, -ENOMEM: nothing is changed.
  */
 int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, const char *text,
 			uint64_t seed, uint64_t now_ns);
+
+/*
+ * The ports to receive from and to send to until the stack changes: the top, or the port below that
+ * would only pass the call on. The time at which there is work is the top's to tell.
+ */
+struct port *port_stack_receiver(const struct port_stack *stack);
+struct port *port_stack_sender(const struct port_stack *stack);
 
 /* Cuts the link, or mends it. The caller gives the new `top` to all that knew the old one. */
 void port_stack_set_cut(struct port_stack *stack, bool is_cut);

@@ -235,15 +235,53 @@ faults() {
 	pingpong
 }
 
+# killed STATUS VENDOR_ERR: the program on side 0 is killed under a stream of writes, and its peer
+# ends with this status.
+killed() {
+	pair_start ib_write_bw -F -s 4096 -D 20 -u 12
+	check "the traffic runs" wait_for 20 traffic_runs
+	kill -KILL "$server_pid"
+	check "a killed program ends the traffic" client_has_ended
+	check "with status $1, $2" \
+		grep -Eq "Failed status $1: .* syndrom $2" "$WORK/client.out"
+}
+
+# What goes first of a program that is killed: queue pairs, also without a rule.
+queue_pairs_first() {
+	ctl 0 fault add end=queue-pairs-first/program=ib_write_bw >/dev/null
+	killed 12 0x81
+	check "and nothing is left" wait_for 5 is_empty 0
+	ctl 0 fault clear
+}
+
+# Or memory: the queue pairs stay for a while, and refuse what comes.
+memory_first() {
+	add_rule end=memory-first/program=ib_write_bw/hold=2s
+	killed 10 0x88
+	check "the hit is listed" hits "$rule" "hits == 1"
+	check "the program is still listed" holds 0 clients \
+		"[r['program'] for r in rows] == ['ib_write_bw']"
+	check "with what holds its queue pair" holds 0 qps \
+		"any('its program has gone' in r['waiting_for'] for r in rows)"
+	check "for so long" wait_for 5 is_empty 0
+	ctl 0 fault clear
+}
+
 # A rule reaches a program in a device process alone.
 rules_and_direct() {
 	event_program_start
 	refuses "a rule with a program that it does not reach" "do: pid $event_pid$" \
 		ctl 0 fault add drop=1%
+	refuses "memory does not go first there" "do: pid $event_pid$" \
+		ctl 0 fault add end=memory-first
 	event_program_end
 	wait_for 10 is_empty 0
 	check "a rule with none" ctl 0 fault add drop=1%
 	refuses "a program with a rule" "rules of faults do not reach .* rnicctl fault clear" \
+		rnic 0 "$BUILD/tests/event_program"
+	ctl 0 fault clear
+	check "memory first with none" ctl 0 fault add end=memory-first
+	refuses "is a rule, too" "rules of faults do not reach .* rnicctl fault clear" \
 		rnic 0 "$BUILD/tests/event_program"
 	ctl 0 fault clear
 }
@@ -437,8 +475,10 @@ if [ -n "${RNIC_TEST_DIRECT:-}" ]; then
 else
 	faults
 	nasty
+	memory_first
 	[ "$(id -u)" -ne 0 ] || rights
 fi
+queue_pairs_first
 call_rules
 completion_rules
 link_flaps

@@ -130,5 +130,5 @@ conditions
 calls
 scenario "drop@rc-write/nth=2"
 check "packets with --direct" plays 1 true
-check "are refused" says "rules for packets do not reach programs that run with --direct"
+check "are refused" says "this rule does not reach programs that run with --direct"
 topology_finish

@@ -64,7 +64,7 @@ static struct mr *find(struct engine *engine, uint32_t key, const struct pd *pd,
 {
 	struct mr *mr = key_table_find(&engine->mrs, key >> 8);
 
-	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) || mr->pd->is_closed)
+	if (mr == NULL || mr->key != key || !pd_is_same(mr->pd, pd) || mr->pd->has_no_memory)
 		return mr_refuse(engine, MR_FAULT_KEY, key);
 	if ((mr->access & access) == access)
 		return mr;

@@ -20,10 +20,17 @@ struct pd_share {
 };
 
 struct pd {
-	uint32_t references; /* MRs, MWs, QPs and AHs that name it */
-	bool is_closed;	     /* the owner has gone: nobody reaches the domain's objects any more */
+	uint32_t references;	/* MRs, MWs, QPs and AHs that name it */
+	bool has_no_memory;	/* the owner has gone, and with it what the keys name */
+	bool is_closed;		/* and nobody reaches the domain's queue pairs any more */
 	struct pd_share *share; /* NULL: with nobody */
 };
+
+static inline void pd_close(struct pd *pd)
+{
+	pd->has_no_memory = true;
+	pd->is_closed = true;
+}
 
 static inline bool pd_is_same(const struct pd *one, const struct pd *other)
 {

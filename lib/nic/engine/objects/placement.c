@@ -102,13 +102,15 @@ static void response_failed(struct placement *placement, struct qp *qp, uint64_t
 }
 
 /* Payload of a request to `qp` was not placed. */
-static void request_failed(struct placement *placement, struct qp *qp, uint64_t tag)
+static void request_failed(struct placement *placement, struct qp *qp, uint64_t tag, int error)
 {
 	bool is_send = tag_origin(tag) == PLACEMENT_SEND;
 	bool was_found = fail_waiting(placement, qp, true, tag_first(tag, placement->queued),
 				      is_send ? VERDICT_MEMORY_GONE : VERDICT_FLUSHED);
 
 	qp->failures.is_receive_at_fault = is_send && !was_found;
+	qp->failures.is_of_receive = is_send;
+	qp->failures.request_error = error;
 	qp->failures.request_psn = rnic_psn((uint32_t)tag);
 	qp->failures.request_msn = tag_msn(tag);
 	qp->failures.has_request = true;
@@ -128,14 +130,13 @@ static void write_failed(void *context, void *owner, uint64_t tag, int error)
 	struct qp *qp = is_response ? RNIC_CONTAINER_OF(owner, struct qp, requester)
 				    : RNIC_CONTAINER_OF(owner, struct qp, responder);
 
-	(void)error; /* unmapped or gone: the same follows */
 	engine->counters[COUNTER_MEMORY_ERRORS]++;
 	if (qp->failures.has_request || qp->failures.has_response)
 		return;
 	if (is_response)
 		response_failed(placement, qp, tag);
 	else
-		request_failed(placement, qp, tag);
+		request_failed(placement, qp, tag, error);
 	note_failing(placement, qp);
 }
 

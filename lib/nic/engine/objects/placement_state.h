@@ -48,6 +48,8 @@ struct placement_failures {
 	bool has_response;
 	bool is_receive_at_fault; /* the receive WQE under way has failed */
 	bool is_response_reported;
+	bool is_of_receive;	     /* the request's payload was for a receive WQE */
+	int request_error;	     /* -EFAULT, or -ESRCH: the client has ended */
 	struct rnic_psn request_psn; /* of the first such request */
 	uint32_t request_msn;	     /* messages received before it */
 };

@@ -354,18 +354,20 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 	check_invariants(qp);
 }
 
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
-			    bool is_receive_at_fault)
+void responder_write_failed(struct engine *engine, struct qp *qp,
+			    const struct placement_failures *failures)
 {
+	const enum verdict verdict = responder_memory_verdict(engine, qp, failures->request_error,
+							      failures->is_of_receive);
+
 	/* It and the messages behind it are received no more. */
-	qp->responder.msn = msn;
-	responder_fail(engine, qp, VERDICT_MEMORY_GONE, psn, is_receive_at_fault);
+	qp->responder.msn = failures->request_msn;
+	responder_fail(engine, qp, verdict, failures->request_psn, failures->is_receive_at_fault);
 }
 
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
 {
-	(void)error; /* unmapped or gone: the peer is told the same */
-	responder_fail(engine, qp, VERDICT_MEMORY_GONE, psn, false);
+	responder_fail(engine, qp, responder_memory_verdict(engine, qp, error, false), psn, false);
 }
 
 void responder_forget_srq(struct qp *qp, const struct srq *srq)

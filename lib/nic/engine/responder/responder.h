@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 struct engine;
+struct placement_failures;
 struct qp;
 struct responder;
 struct rnic_packet;
@@ -45,14 +46,11 @@ void responder_receive(struct engine *engine, struct qp *qp, const struct rnic_p
  */
 void responder_drain(struct qp *qp);
 
-/*
- * Inbound payload of the packet `psn`, which came behind `msn` messages, did not reach memory; see
- * placement.h. `is_receive_at_fault`: the payload was meant for the receive WQE under way.
- */
-void responder_write_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, uint32_t msn,
-			    bool is_receive_at_fault);
+/* Inbound payload did not reach memory, as the `failures` of placement.h say of a request. */
+void responder_write_failed(struct engine *engine, struct qp *qp,
+			    const struct placement_failures *failures);
 
-/* The bytes of a READ response could not be read. */
+/* The bytes of a READ response could not be read: -EFAULT, or -ESRCH: the client has ended. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
 /* The SRQ of an XRC domain is about to go: a message that took a WQE of the SRQ cannot end. */

@@ -8,12 +8,22 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/responder/request_checks.h"
+#include "lib/nic/engine/responder/responder_fail.h"
 
 #include <assert.h>
 #include <string.h>
 
-static enum verdict write_payload(struct request *request, struct client_region *region,
-				  uint64_t offset, const uint8_t *bytes, uint32_t length)
+/* Out of line: this is not to keep its callers from being inlined. */
+__attribute__((noinline)) static enum verdict verdict_of_memory(const struct request *request,
+								int error)
+{
+	const bool is_send = request->packet->row->operation == RNIC_OPERATION_SEND;
+
+	return responder_memory_verdict(request->engine, request->qp, error, is_send);
+}
+
+static inline enum verdict write_payload(struct request *request, struct client_region *region,
+					 uint64_t offset, const uint8_t *bytes, uint32_t length)
 {
 	const struct memory_transfer transfer = {
 		.region = region,
@@ -27,7 +37,7 @@ static enum verdict write_payload(struct request *request, struct client_region 
 	int ret = placement_write(request->engine, request->qp, &transfer, origin,
 				  request->packet->psn);
 
-	return ret < 0 ? VERDICT_MEMORY_GONE : VERDICT_PASS;
+	return ret < 0 ? verdict_of_memory(request, ret) : VERDICT_PASS;
 }
 
 enum verdict responder_scatter(struct request *request, uint32_t skip, const uint8_t *bytes,
@@ -224,7 +234,7 @@ static enum verdict execute_atomic(struct request *request)
 		ret = region->ops->fetch_add(region, request->region_offset, atomic->swap_or_add,
 					     &original);
 	if (ret < 0)
-		return VERDICT_MEMORY_GONE;
+		return verdict_of_memory(request, ret);
 	request->engine->counters[COUNTER_ATOMIC_REQUESTS]++;
 	responder_resource = remember(request, 1);
 	responder_resource->original = original;
@@ -236,13 +246,15 @@ static enum verdict execute_atomic_write(struct request *request)
 {
 	struct client_region *region = request->mr->region;
 	uint64_t value;
+	int ret;
 
 	placement_run(request->engine);
 	if (request->qp->state == RNIC_QP_STATE_ERR)
 		return VERDICT_PASS;
 	memcpy(&value, request->packet->payload, sizeof(value));
-	if (region->ops->store(region, request->region_offset, value) < 0)
-		return VERDICT_MEMORY_GONE;
+	ret = region->ops->store(region, request->region_offset, value);
+	if (ret < 0)
+		return verdict_of_memory(request, ret);
 	request->engine->counters[COUNTER_ATOMIC_REQUESTS]++;
 	remember(request, 1);
 	return VERDICT_PASS;

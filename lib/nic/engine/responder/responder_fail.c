@@ -8,6 +8,7 @@
 #include "lib/nic/engine/responder/request_checks.h"
 
 #include <assert.h>
+#include <errno.h>
 
 /* Ends the message under way in error, and with it the QP's work. */
 static void responder_fail_stop(struct engine *engine, struct qp *qp, enum verdict verdict,
@@ -70,6 +71,19 @@ void responder_fail(struct engine *engine, struct qp *qp, enum verdict verdict, 
 		fail_reliable(engine, qp, verdict, psn, is_receive_at_fault);
 	else if (qp->state != RNIC_QP_STATE_ERR)
 		responder_fail_stop(engine, qp, verdict, is_receive_at_fault);
+}
+
+enum verdict responder_memory_verdict(const struct engine *engine, const struct qp *qp, int error,
+				      bool is_of_receive)
+{
+	const struct engine_sink *sink = engine->config.sink;
+
+	if (error != -ESRCH)
+		return VERDICT_MEMORY_GONE;
+	if (sink->refuses_when_gone == NULL ||
+	    !sink->refuses_when_gone(engine->config.sink_context, qp))
+		return VERDICT_PROGRAM_GONE;
+	return is_of_receive ? VERDICT_MEMORY_GONE : VERDICT_PROGRAM_REFUSES;
 }
 
 void responder_drop_message(struct engine *engine, struct qp *qp)

@@ -16,6 +16,14 @@ struct request;
 void responder_refuse(struct request *request, enum verdict verdict);
 
 /*
+ * The verdict on a request whose memory could not be reached: -EFAULT where the client has unmapped
+ * it, -ESRCH where the client has ended. What hardware does then depends on whether memory or queue
+ * pairs go first, and a receive WQE without memory is an error of its own.
+ */
+enum verdict responder_memory_verdict(const struct engine *engine, const struct qp *qp, int error,
+				      bool is_of_receive);
+
+/*
  * Ends the message and, but for a dropped UC or UD message, the connection over the packet `psn`:
  * the answers to what came before it still leave, then the NAK, if the verdict has one, then
  * nothing (IBTA 1.4, 9.9.3). The receive WQE under way fails with the message or, unless

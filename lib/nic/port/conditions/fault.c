@@ -4,6 +4,7 @@
 #include "lib/nic/base/due_queue.h"
 #include "lib/nic/base/list.h"
 #include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/headers.h"
 #include "proto/wire/syndrome.h"
 
@@ -63,6 +64,7 @@ struct fault {
 	uint32_t judged_passes;
 	bool has_judged_verdict;
 	struct fault_verdict judged_verdict;
+	bool has_past; /* to be sent: some datagram is held, or was judged before */
 };
 
 static struct fault *fault_of(const struct port *port)
@@ -277,27 +279,33 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
-/* Whether no datagram waits that was judged before. */
-static inline bool has_no_past(const struct fault *fault)
+/*
+ * Whether some rule may apply to one of the datagrams, by the opcodes alone. Rules that apply to
+ * nothing are to cost next to nothing: where this says no, a call of this port is a jump to the
+ * next one.
+ */
+static inline bool may_concern(const struct fault_way *way, const struct datagram *datagrams,
+			       uint32_t count)
 {
-	return fault->transmit.held == 0 && fault->judged_passes == 0 && !fault->has_judged_verdict;
+	for (uint32_t i = 0; i < count; i++)
+		if (datagrams[i].length != 0 &&
+		    fault_has_opcode(way->opcodes, datagrams[i].bytes[0]))
+			return true;
+	return false;
 }
 
-/* Whether no rule applies to any of the datagrams: then the port is as good as not there. */
-static bool concern_nobody(const struct fault *fault, const struct fault_way *way,
-			   const struct datagram *datagrams, uint32_t count)
+static bool concerns_some(const struct fault *fault, const struct fault_way *way,
+			  const struct datagram *datagrams, uint32_t count)
 {
-	if (way->count == 0)
-		return true;
 	for (uint32_t i = 0; i < count; i++)
 		if (datagrams[i].length != 0 &&
 		    fault_plan_concerns(&fault->plan, way, &datagrams[i]))
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
-__attribute__((noinline)) static uint32_t
-transmit_by_rules(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+static uint32_t transmit_by_rules(struct fault *fault, struct datagram *datagrams, uint32_t count,
+				  uint64_t now_ns)
 {
 	struct port *next = fault->next;
 	uint32_t taken = 0;
@@ -329,18 +337,27 @@ transmit_by_rules(struct fault *fault, struct datagram *datagrams, uint32_t coun
 	}
 	if (count == 0)
 		next->ops->transmit(next, datagrams, 0, now_ns);
+	fault->has_past =
+		fault->transmit.held != 0 || fault->judged_passes != 0 || fault->has_judged_verdict;
 	return taken;
 }
 
-/* The usual case is short: rules that apply to nothing are to cost next to nothing. */
+__attribute__((noinline)) static uint32_t
+transmit_judged(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
+	if (!fault->has_past && !concerns_some(fault, &fault->plan.transmit, datagrams, count))
+		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
+	return transmit_by_rules(fault, datagrams, count, now_ns);
+}
+
 static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
 			       uint64_t now_ns)
 {
 	struct fault *fault = fault_of(port);
 
-	if (has_no_past(fault) && concern_nobody(fault, &fault->plan.transmit, datagrams, count))
+	if (!fault->has_past && !may_concern(&fault->plan.transmit, datagrams, count))
 		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
-	return transmit_by_rules(fault, datagrams, count, now_ns);
+	return transmit_judged(fault, datagrams, count, now_ns);
 }
 
 static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t max,
@@ -385,8 +402,8 @@ static void tell_capture(struct fault *fault, const struct datagram *datagram,
 }
 
 /* Judges the datagrams that have arrived. Returns how many go on at once. */
-__attribute__((noinline)) static uint32_t
-judge_arrived(struct fault *fault, struct datagram *arrived, uint32_t count, uint64_t now_ns)
+static uint32_t judge_arrived(struct fault *fault, struct datagram *arrived, uint32_t count,
+			      uint64_t now_ns)
 {
 	uint32_t kept = 0;
 
@@ -437,6 +454,17 @@ receive_among_held(struct fault *fault, struct datagram *into, uint32_t max, uin
 	return kept + receive_due(fault, into + kept, max - kept, now_ns);
 }
 
+__attribute__((noinline)) static uint32_t receive_judged(struct fault *fault, struct datagram *into,
+							 uint32_t arrived, uint32_t max,
+							 uint64_t now_ns)
+{
+	if (!concerns_some(fault, &fault->plan.receive, into, arrived))
+		return arrived;
+	arrived = judge_arrived(fault, into, arrived, now_ns);
+	lane_advance(&fault->receive, arrived, now_ns);
+	return arrived + receive_due(fault, into + arrived, max - arrived, now_ns);
+}
+
 static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t max,
 			      uint64_t now_ns)
 {
@@ -445,31 +473,33 @@ static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t
 
 	if (fault->receive.held != 0)
 		return receive_among_held(fault, into, max, now_ns);
+	if (fault->plan.receive.count == 0)
+		return fault->next->ops->receive(fault->next, into, max, now_ns);
 	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
-	if (arrived == 0 || concern_nobody(fault, &fault->plan.receive, into, arrived))
+	if (!may_concern(&fault->plan.receive, into, arrived))
 		return arrived;
-	arrived = judge_arrived(fault, into, arrived, now_ns);
-	lane_advance(&fault->receive, arrived, now_ns);
-	return arrived + receive_due(fault, into + arrived, max - arrived, now_ns);
+	return receive_judged(fault, into, arrived, max, now_ns);
+}
+
+__attribute__((noinline)) static uint64_t deadline_among_held_ns(const struct fault *fault)
+{
+	const uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
+	const uint64_t receive_ns = lane_deadline_ns(&fault->receive);
+	uint64_t transmit_ns =
+		fault->outbox_first < fault->outbox_end ? 0 : lane_deadline_ns(&fault->transmit);
+
+	if (transmit_ns < fault->refused_until_ns)
+		transmit_ns = fault->refused_until_ns;
+	return rnic_earliest_ns((const uint64_t[]){next_ns, receive_ns, transmit_ns}, 3);
 }
 
 static uint64_t fault_next_deadline_ns(const struct port *port)
 {
 	const struct fault *fault = fault_of(port);
-	uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
-	uint64_t receive_ns, transmit_ns;
 
 	if (fault->receive.held + fault->transmit.held == 0)
-		return next_ns;
-	receive_ns = lane_deadline_ns(&fault->receive);
-	transmit_ns =
-		fault->outbox_first < fault->outbox_end ? 0 : lane_deadline_ns(&fault->transmit);
-
-	if (transmit_ns < fault->refused_until_ns)
-		transmit_ns = fault->refused_until_ns;
-	if (receive_ns < next_ns)
-		next_ns = receive_ns;
-	return transmit_ns < next_ns ? transmit_ns : next_ns;
+		return fault->next->ops->next_deadline_ns(fault->next);
+	return deadline_among_held_ns(fault);
 }
 
 static void fault_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
@@ -587,6 +617,22 @@ struct port *fault_remove(struct port *port, uint64_t now_ns)
 	fault_release(fault, now_ns);
 	fault_free(fault);
 	return next;
+}
+
+struct port *fault_receiver(struct port *port)
+{
+	const struct fault *fault = fault_of(port);
+
+	assert(port->ops == &fault_ops);
+	return fault->plan.receive.count == 0 && fault->receive.held == 0 ? fault->next : port;
+}
+
+struct port *fault_sender(struct port *port)
+{
+	const struct fault *fault = fault_of(port);
+
+	assert(port->ops == &fault_ops);
+	return fault->plan.transmit.count == 0 && !fault->has_past ? fault->next : port;
 }
 
 struct fault_plan *fault_plan_of(struct port *port)

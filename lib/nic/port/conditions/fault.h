@@ -42,6 +42,13 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
  */
 struct port *fault_remove(struct port *port, uint64_t now_ns);
 
+/*
+ * The ports to receive from and to send to until the rules change: this one, or the next one where
+ * neither a rule nor a held datagram concerns that direction.
+ */
+struct port *fault_receiver(struct port *port);
+struct port *fault_sender(struct port *port);
+
 /* The rules with their counts, to be read and changed between the port's calls. */
 struct fault_plan *fault_plan_of(struct port *port);
 

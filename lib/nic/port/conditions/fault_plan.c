@@ -11,11 +11,6 @@
 #define PSN_OFFSET 9 /* in the BTH, 24 bits */
 #define PSN_MASK   0xffffffu
 
-static bool has_opcode(const uint64_t opcodes[256 / 64], uint8_t opcode)
-{
-	return (opcodes[opcode / 64] >> opcode % 64 & 1) != 0;
-}
-
 /* Whether the rule applies to a packet with such an opcode. */
 static bool rule_is_there(const struct fault_rule *rule, const struct datagram *datagram)
 {
@@ -40,21 +35,7 @@ static bool rule_is_there(const struct fault_rule *rule, const struct datagram *
 
 static bool rule_applies(const struct fault_rule *rule, const struct datagram *datagram)
 {
-	return has_opcode(rule->opcodes, datagram->bytes[0]) && rule_is_there(rule, datagram);
-}
-
-static bool rule_hits(struct fault_rule *rule, const struct datagram *datagram, uint64_t now_ns)
-{
-	const struct rnic_rule_often *often = &rule->often;
-
-	if (!rule_applies(rule, datagram) || !rnic_rule_has_time(often, now_ns - rule->loaded_ns) ||
-	    !rnic_rule_selects(often, &rule->seen) || !rnic_rule_has_hits_left(often, rule->hits))
-		return false;
-	if (often->chance_ppm < RNIC_RULE_ALWAYS_PPM &&
-	    prng_below(&rule->prng, RNIC_RULE_ALWAYS_PPM) >= often->chance_ppm)
-		return false;
-	rule->hits++;
-	return true;
+	return fault_has_opcode(rule->opcodes, datagram->bytes[0]) && rule_is_there(rule, datagram);
 }
 
 static void way_add(struct fault_way *way, uint32_t slot, const struct fault_rule *rule)
@@ -81,7 +62,7 @@ void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,
 			 const struct datagram *datagram)
 {
-	if (!has_opcode(way->opcodes, datagram->bytes[0]))
+	if (!fault_has_opcode(way->opcodes, datagram->bytes[0]))
 		return false;
 	for (uint32_t i = 0; i < way->count; i++)
 		if (rule_applies(&plan->rules[way->slots[i]], datagram))
@@ -97,7 +78,7 @@ struct fault_verdict fault_plan_judge(struct fault_plan *plan, const struct faul
 	for (uint32_t i = 0; i < way->count; i++) {
 		struct fault_rule *rule = &plan->rules[way->slots[i]];
 
-		if (!rule_hits(rule, datagram, now_ns))
+		if (!rule_applies(rule, datagram) || !fault_rule_acts(rule, now_ns))
 			continue;
 		switch (rule->action) {
 		case FAULT_DROP:

@@ -42,6 +42,11 @@ struct fault_verdict {
 void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
 		    const struct fault_rule *rule);
 
+static inline bool fault_has_opcode(const uint64_t opcodes[256 / 64], uint8_t opcode)
+{
+	return (opcodes[opcode / 64] >> opcode % 64 & 1) != 0;
+}
+
 /* Whether some rule applies to the datagram, so that it must be judged. */
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,
 			 const struct datagram *datagram);

@@ -4,6 +4,7 @@
 #include "lib/nic/port/conditions/fault_reader.h"
 #include "lib/nic/port/conditions/verb_names.h"
 #include "proto/base/bits.h"
+#include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/opcode.h"
 
@@ -13,8 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_BEHIND 3
-#define PSN_MAX	       0xffffff
+#define DEFAULT_BEHIND	3
+#define DEFAULT_HOLD_NS (1 * RNIC_NS_PER_SECOND)
+/* A device process outlives its last program by 5 s. */
+#define HOLD_MAX_NS (4 * RNIC_NS_PER_SECOND)
+#define PSN_MAX	    0xffffff
 
 static const char acknowledgement[] = "rc-acknowledge";
 
@@ -165,6 +169,16 @@ static int read_for(struct fault_reader *reader, struct fault_rule *rule)
 		       : fault_reader_refuse(&start, "a time such as 10ms");
 }
 
+static int read_hold(struct fault_reader *reader, struct fault_rule *rule)
+{
+	const struct fault_reader start = *reader;
+	const int error = fault_reader_time(reader, &rule->hold_ns);
+
+	return error != 0 || rule->hold_ns <= HOLD_MAX_NS
+		       ? error
+		       : fault_reader_refuse(&start, "a time of at most 4s");
+}
+
 static int read_longer(struct fault_reader *reader, struct fault_rule *rule)
 {
 	const struct fault_reader start = *reader;
@@ -209,8 +223,10 @@ enum option_of {
 	OF_PACKETS = 1 << 0,
 	OF_CALLS = 1 << 1,
 	OF_COMPLETIONS = 1 << 2,
-	OF_VERBS = OF_CALLS | OF_COMPLETIONS,
-	OF_ALL = OF_PACKETS | OF_VERBS,
+	OF_ENDS = 1 << 3,
+	OF_HELD_ENDS = 1 << 4, /* those of memory first */
+	OF_PROGRAMS = OF_CALLS | OF_COMPLETIONS | OF_ENDS,
+	OF_ALL = OF_PACKETS | OF_PROGRAMS,
 };
 
 /* The options whose values have a reader of their own. */
@@ -223,8 +239,9 @@ static const struct {
 	{"peer=", OF_PACKETS, read_peer},
 	{"psn=", OF_PACKETS, read_psn},
 	{"longer=", OF_PACKETS, read_longer},
-	{"program=", OF_VERBS, fault_read_program},
-	{"pid=", OF_VERBS, read_pid},
+	{"program=", OF_PROGRAMS, fault_read_program},
+	{"pid=", OF_PROGRAMS, read_pid},
+	{"hold=", OF_HELD_ENDS, read_hold},
 	{"from=", OF_ALL, read_from},
 	{"for=", OF_ALL, read_for},
 	{"pattern=", OF_ALL, read_pattern},
@@ -245,6 +262,8 @@ static const struct {
 
 static uint32_t rule_option_of(const struct fault_rule *rule)
 {
+	if (rule->end != FAULT_END_NONE)
+		return rule->end == FAULT_END_MEMORY_FIRST ? OF_ENDS | OF_HELD_ENDS : OF_ENDS;
 	if (rule->verb == RNIC_VERB_NONE)
 		return OF_PACKETS;
 	return rule->verb == RNIC_VERB_FAIL ? OF_CALLS : OF_COMPLETIONS;
@@ -254,6 +273,10 @@ static uint32_t rule_option_of(const struct fault_rule *rule)
 static const char *rule_options(const struct fault_rule *rule)
 {
 	switch (rule_option_of(rule)) {
+	case OF_ENDS | OF_HELD_ENDS:
+		return "program, pid, hold, from, for, first, every, nth, pattern, count, chance "
+		       "or seed, and =";
+	case OF_ENDS:
 	case OF_CALLS:
 		return "program, pid, from, for, first, every, nth, pattern, count, chance or "
 		       "seed, and =";
@@ -283,7 +306,7 @@ static int read_option(struct fault_reader *reader, struct fault_rule *rule)
 			return 0;
 		return fault_reader_refuse(&start, "a number from 1 on");
 	}
-	if (rule->verb == RNIC_VERB_NONE && rule->action == FAULT_REORDER &&
+	if (fault_rule_is_for_packets(rule) && rule->action == FAULT_REORDER &&
 	    fault_reader_skip(reader, "behind="))
 		return read_behind(reader, rule);
 	return fault_reader_refuse(reader, rule_options(rule));
@@ -383,8 +406,22 @@ static int read_verb_place(struct fault_reader *reader, struct fault_rule *rule)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
+static int read_end(struct fault_reader *reader, struct fault_rule *rule)
+{
+	if (fault_reader_skip(reader, "memory-first"))
+		rule->end = FAULT_END_MEMORY_FIRST;
+	else if (fault_reader_skip(reader, "queue-pairs-first"))
+		rule->end = FAULT_END_QUEUE_PAIRS_FIRST;
+	else
+		return fault_reader_refuse(reader, "memory-first or queue-pairs-first");
+	rule->hold_ns = DEFAULT_HOLD_NS;
+	return 0;
+}
+
 static int read_place(struct fault_reader *reader, struct fault_rule *rule)
 {
+	if (rule->end != FAULT_END_NONE)
+		return fault_reader_refuse(reader, "no place: a program ends as a whole");
 	if (rule->verb != RNIC_VERB_NONE)
 		return read_verb_place(reader, rule);
 	if (rule->action == FAULT_RNR)
@@ -401,7 +438,7 @@ static int read_action(struct fault_reader *reader, struct fault_rule *rule)
 		action++;
 	if (action == FAULT_ACTION_COUNT)
 		return fault_reader_refuse(reader, "drop, duplicate, reorder, corrupt, delay, "
-						   "mark, rnr, fail=, cq: or seed");
+						   "mark, rnr, fail=, cq:, end= or seed");
 	if (action == FAULT_RNR && rule->is_receive)
 		return fault_reader_refuse(&start, "rnr of what is sent, without rx:");
 	rule->action = (enum fault_action)action;
@@ -418,6 +455,8 @@ static int read_subject(struct fault_reader *reader, struct fault_rule *rule)
 		return read_fail(reader, rule);
 	if (fault_reader_skip(reader, "cq:"))
 		return read_completion(reader, rule);
+	if (fault_reader_skip(reader, "end="))
+		return read_end(reader, rule);
 	rule->is_receive = fault_reader_skip(reader, "rx:");
 	if (!rule->is_receive)
 		fault_reader_skip(reader, "tx:");
@@ -494,6 +533,35 @@ void fault_rule_begin(struct fault_rule *rule, uint64_t offset, uint64_t now_ns)
 {
 	prng_init(&rule->prng, rule->seed + offset + text_number(rule->text));
 	rule->loaded_ns = now_ns;
+}
+
+int fault_rule_load(struct fault_rule *rule, const char *text, uint64_t seed, uint64_t offset,
+		    uint64_t now_ns)
+{
+	char message[1]; /* the user who wrote the text has heard what is wrong with it */
+	uint32_t count;
+	int result = fault_rules_parse(text, 1, rule, 1, &count, message, sizeof(message));
+
+	if (result != 0 || count != 1)
+		return -EINVAL;
+	if (!rule->has_seed)
+		rule->seed = seed;
+	fault_rule_begin(rule, offset, now_ns);
+	return 0;
+}
+
+bool fault_rule_acts(struct fault_rule *rule, uint64_t now_ns)
+{
+	const struct rnic_rule_often *often = &rule->often;
+
+	if (!rnic_rule_has_time(often, now_ns - rule->loaded_ns) ||
+	    !rnic_rule_selects(often, &rule->seen) || !rnic_rule_has_hits_left(often, rule->hits))
+		return false;
+	if (often->chance_ppm < RNIC_RULE_ALWAYS_PPM &&
+	    prng_below(&rule->prng, RNIC_RULE_ALWAYS_PPM) >= often->chance_ppm)
+		return false;
+	rule->hits++;
+	return true;
 }
 
 void fault_rule_verb(const struct fault_rule *rule, uint32_t id, struct rnic_verb_rule *verb)

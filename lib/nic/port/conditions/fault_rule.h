@@ -7,6 +7,7 @@
  *     RULE    = [ "rx:" | "tx:" ] PACKET [ "@" OPCODE ]
  *             | "fail=" ERRNO [ "@" CALL ]
  *             | "cq:" COMPLETION [ "@" WORK ]
+ *             | "end=" ( "memory-first" | "queue-pairs-first" )
  *     PACKET  = ( "drop" | "duplicate" | "reorder" | "corrupt" | "mark" | "rnr" )
  *               [ "=" PERCENT "%" ]
  *             | "delay=" TIME [ "+-" TIME ]                  TIME = N ( "ns" | "us" | "ms" | "s" )
@@ -15,7 +16,7 @@
  *     OPTION  = "qpn=" N | "peer=" ADDRESS | "psn=" N [ "-" N ] | "longer=" N
  *             | "program=" NAME | "pid=" N | "from=" TIME | "for=" TIME
  *             | "first=" N | "every=" N | "nth=" N | "pattern=" STEP { " " STEP }
- *             | "count=" N | "chance=" PERCENT "%" | "behind=" N | "seed=" N
+ *             | "count=" N | "chance=" PERCENT "%" | "behind=" N | "seed=" N | "hold=" TIME
  *     STEP    = "ok" | "fail"
  *
  * Where: OPCODE is a name of opcode.h in lower case with "-" for blanks, or its first words:
@@ -24,8 +25,8 @@
  * packets of more bytes, from the BTH to the ICRC. CALL is a function of libibverbs without its
  * prefix, or the first words of its name: "reg_mr", "create", "post"; "cm" ones are librdmacm's.
  * WORK is what completes: "send", "rdma-write", "recv". "program" (the name that rnicctl show
- * clients has) and "pid" are of calls and completions, "qpn" also of completions: the own queue
- * pair's. "from" and "for" are a window of time, which begins when the rule is loaded. A rule
+ * clients has) and "pid" are of calls, completions and ends, "qpn" also of completions: the own
+ * queue pair's. "from" and "for" are a window of time, which begins when the rule is loaded. A rule
  * applies to all that it does not leave out.
  *
  * What: "mark" sets the mark of congestion in the IP header of packets that allow it (RFC 3168).
@@ -33,18 +34,22 @@
  * reorder, default 3) is the number of later packets that overtake. "fail" lets a call fail with
  * ERRNO, a name or a number, and nothing happens. "status" changes what a completion says, and its
  * queue pair stays as it is. A "delay" lets polls wait. "reorder" of completions lets the next one
- * overtake that is of another queue pair. "occupy" keeps N entries of the queue from use.
+ * overtake that is of another queue pair. "occupy" keeps N entries of the queue from use. "end" is
+ * the order in which a program that ends, or is killed, is taken down: "queue-pairs-first" is the
+ * usual one, and its peers hear nothing any more; with "memory-first" its queue pairs refuse access
+ * for the time of "hold" (default 1 s, at most 4 s), and then go. The first rule decides.
  *
  * How often: of what a rule applies to, "first" selects the first N, "every" each Nth, "nth" the
  * Nth alone, and "pattern" says it of one after the other; "count" limits the hits. A percentage
  * may have up to four decimals; without one the action always happens. Each rule draws by itself,
- * from its seed. Each device process counts packets by itself, and each program its calls and
- * completions. Examples:
+ * from its seed. Each device process counts packets and ends by itself, and each program its calls
+ * and completions. Examples:
  *
  *     drop=1%                        duplicate=1%,reorder=1%,corrupt=1%,seed=7
  *     rx:delay=10ms+-2ms             drop@rc-acknowledge/first=1
  *     drop/peer=10.0.0.2/from=2s/for=500ms
  *     fail=ENOMEM@reg_mr/nth=3       cq:status=RETRY_EXC_ERR@rdma-write/count=1
+ *     end=memory-first/program=server/hold=100ms
  */
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
 #define LIB_NIC_PORT_CONDITIONS_FAULT_RULE_H
@@ -79,10 +84,18 @@ enum fault_where {
 	FAULT_WHERE_LONGER = 1 << 3,
 };
 
+/* What goes first when a program ends. */
+enum fault_end {
+	FAULT_END_NONE, /* the rule is none of ends */
+	FAULT_END_MEMORY_FIRST,
+	FAULT_END_QUEUE_PAIRS_FIRST,
+};
+
 struct fault_rule {
 	char text[FAULT_RULE_TEXT_BYTES]; /* the text of the rule */
 	enum fault_action action;
 	enum rnic_verb_action verb; /* not NONE: of calls or completions, and `action` is nothing */
+	enum fault_end end;	    /* not NONE: of ends, and `action` is nothing */
 	bool is_receive;
 	uint64_t delay_ns;
 	uint64_t jitter_ns;
@@ -94,6 +107,7 @@ struct fault_rule {
 	uint32_t last_psn;
 	uint32_t longer_bytes;
 	struct rnic_gid peer;
+	uint64_t hold_ns;		      /* of FAULT_END_MEMORY_FIRST */
 	uint64_t calls;			      /* of verbs: bits as in rnic_verb_rule */
 	uint32_t verb_value;		      /* as in rnic_verb_rule */
 	uint32_t pid;			      /* 0: any */
@@ -103,8 +117,8 @@ struct fault_rule {
 	uint64_t seed;
 	uint64_t loaded_ns; /* when the windows begin */
 	struct prng prng;
-	uint64_t seen; /* packets that the rule applied to */
-	uint64_t hits; /* packets that the rule acted on */
+	uint64_t seen; /* packets, or ends, that the rule applied to */
+	uint64_t hits; /* those that the rule acted on */
 };
 
 /*
@@ -122,7 +136,32 @@ int fault_rules_parse(const char *spec, uint32_t line, struct fault_rule *rules,
  */
 void fault_rule_begin(struct fault_rule *rule, uint64_t offset, uint64_t now_ns);
 
-/* What the library is to know of the rule; its action is NONE when the rule is one for packets. */
+/*
+ * The same for the one rule of `text`, with `seed` where the text has none. -EINVAL for a text that
+ * is not one rule.
+ */
+int fault_rule_load(struct fault_rule *rule, const char *text, uint64_t seed, uint64_t offset,
+		    uint64_t now_ns);
+
+/* Counts a packet, or an end, that the rule applies to. Returns whether the rule acts on this. */
+bool fault_rule_acts(struct fault_rule *rule, uint64_t now_ns);
+
+/* Whether the rule is one for packets. */
+static inline bool fault_rule_is_for_packets(const struct fault_rule *rule)
+{
+	return rule->verb == RNIC_VERB_NONE && rule->end == FAULT_END_NONE;
+}
+
+/*
+ * Whether the rule has no effect where the device is inside its program: packet rules are not
+ * loaded there, and such a device never outlives the memory of its program.
+ */
+static inline bool fault_rule_needs_process(const struct fault_rule *rule)
+{
+	return fault_rule_is_for_packets(rule) || rule->end == FAULT_END_MEMORY_FIRST;
+}
+
+/* What the library is to know of the rule; its action is NONE when the rule is for a device. */
 void fault_rule_verb(const struct fault_rule *rule, uint32_t id, struct rnic_verb_rule *verb);
 
 #endif

@@ -25,10 +25,10 @@ static void test_a_rule_of_faults_is_a_line(void **state)
 	(void)state;
 	assert_int_equal(line->condition, RNIC_CONDITION_FAULT_ADD);
 	assert_string_equal(line->rule, "tx:drop@rc-send/nth=3");
-	assert_true(line->is_for_packets);
+	assert_true(line->needs_process);
 	assert_int_equal(line->at_ns, 0);
 	assert_int_equal(line->for_ns, 0);
-	assert_false(only_line("fail=ENOMEM@reg_mr/nth=3")->is_for_packets);
+	assert_false(only_line("fail=ENOMEM@reg_mr/nth=3")->needs_process);
 }
 
 static void test_times_and_device(void **state)

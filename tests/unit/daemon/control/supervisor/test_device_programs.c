@@ -192,7 +192,11 @@ static void test_refusals(void **state)
 	set->common.capture_fd = 0;
 	expect_refusal(-EOPNOTSUPP, "--capture");
 	set->common.capture_fd = -1;
-	set->common.rules.entries[3] = (struct rule_entry){.id = 1, .owner = {.is_of_all = true}};
+	set->common.rules.entries[3] = (struct rule_entry){
+		.id = 1,
+		.owner = {.is_of_all = true},
+		.needs_process = true,
+	};
 	expect_refusal(-EOPNOTSUPP, "rnicctl fault clear");
 	set->common.rules.entries[3].id = 0;
 	set->has_one_lane = true;

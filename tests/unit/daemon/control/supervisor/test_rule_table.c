@@ -73,11 +73,11 @@ static void test_rules_for_calls(void **state)
 	assert_int_equal(rule_table_needs("fail=5/pid=7,cq:delay=1s/pid=8", 1, &needs, reason,
 					  sizeof(reason)),
 			 0);
-	assert_false(needs.has_packets);
+	assert_false(needs.has_process);
 	assert_int_equal(needs.pid_count, 2);
 	assert_int_equal(needs.pids[1], 8);
 	assert_int_equal(rule_table_needs("fail=5,drop", 1, &needs, reason, sizeof(reason)), 0);
-	assert_true(needs.has_packets);
+	assert_true(needs.has_process);
 	assert_int_equal(rule_table_needs("fail=5,lose", 1, &needs, reason, sizeof(reason)),
 			 -EINVAL);
 	assert_int_equal(add(&user, "fail=ENOMEM@reg_mr"), 0);
@@ -93,6 +93,26 @@ static void test_rules_for_calls(void **state)
 	rule_table_count_hits(&table, &reader, 0, 1, 2);
 	rule_table_count_hits(&table, &reader, 0, 2, 9);
 	assert_int_equal(rule_table_find(&table, 1)->hits, 3);
+}
+
+/* Of the two orders of an end, a device inside its program has one. */
+static void test_rules_for_ends(void **state)
+{
+	struct rnic_verb_rule verb;
+
+	(void)state;
+	assert_int_equal(add(&user, "end=queue-pairs-first"), 0);
+	assert_true(rule_table_concerns(&table, USER));
+	assert_false(rule_table_needs_process(&table, USER));
+	assert_int_equal(add(&user, "end=memory-first/hold=1ms"), 0);
+	assert_true(rule_table_needs_process(&table, USER));
+	assert_false(rule_table_needs_process(&table, USER + 1));
+	assert_false(rule_table_find(&table, 2)->is_for_packets);
+	rule_table_fill(&table, USER, &sent);
+	assert_int_equal(sent.rules[1].id, 2);
+	assert_string_equal(sent.rules[1].text, "end=memory-first/hold=1ms");
+	rule_table_fill_verb(&table, 1, USER, &verb);
+	assert_int_equal(verb.id, 0);
 }
 
 static void test_bounds(void **state)
@@ -164,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup(test_all_or_none, set_up),
 		cmocka_unit_test_setup(test_whom_rules_concern, set_up),
 		cmocka_unit_test_setup(test_rules_for_calls, set_up),
+		cmocka_unit_test_setup(test_rules_for_ends, set_up),
 		cmocka_unit_test_setup(test_bounds, set_up),
 		cmocka_unit_test_setup(test_shares, set_up),
 		cmocka_unit_test_setup(test_hits, set_up),

@@ -422,6 +422,105 @@ static void test_more_sends_than_the_engine_takes_are_flushed(void **state)
 		assert_int_equal(qp->send_cq->entries[i].status, RNIC_WC_WR_FLUSH_ERR);
 }
 
+/* --- ends with its program, or a while later ------------------------------------------------- */
+
+#define HOLD_NS UINT64_C(1000000)
+
+/* The program of the fixture ends at 1 ns, and a rule says that its memory goes first. */
+static void end_memory_first(struct fixture *f)
+{
+	struct device *device = &f->family.device;
+	struct fault_rule rule;
+
+	assert_int_equal(fault_rule_load(&rule, "end=memory-first/hold=1ms", 1, 0, 0), 0);
+	end_rules_set(&device->ends, 0, 7, &rule);
+	device->connections.ends = &device->ends;
+	device->sessions.now_ns = 1;
+}
+
+static uint64_t qps_charged(const struct fixture *f)
+{
+	return f->family.device.connections.peers.quotas.usage[RESOURCE_QP];
+}
+
+static void test_stays_while_held(void **state)
+{
+	struct fixture *f = *state;
+	struct device *device = &f->family.device;
+	const struct pd *pd = f->qp->qp->pd;
+
+	end_memory_first(f);
+	served_peer_end(&f->session->connection->peer);
+	family_reap(&f->family);
+	assert_true(pd->has_no_memory && !pd->is_closed);
+	assert_int_equal(f->family.gone_count, 0);
+	assert_int_equal(qps_charged(f), 1);
+	assert_int_equal(device->ends.rules[0].hits, 1);
+	assert_false(family_have_work(&f->family)); /* the device may sleep meanwhile */
+	assert_int_equal(served_set_release_ns(&device->connections.peers), 1 + HOLD_NS);
+	device->sessions.now_ns = HOLD_NS;
+	family_reap(&f->family);
+	assert_int_equal(qps_charged(f), 1);
+	device->sessions.now_ns++;
+	family_reap(&f->family);
+	assert_int_equal(f->family.gone_count, 1);
+	assert_int_equal(qps_charged(f), 0);
+	assert_int_equal(device->sessions.session_count, 0);
+	assert_true(served_set_release_ns(&device->connections.peers) == UINT64_MAX);
+}
+
+/* The device ends before that time, in tear_down(), which asserts that nothing is left. */
+static void test_held_ends_with_the_device(void **state)
+{
+	struct fixture *f = *state;
+
+	end_memory_first(f);
+	served_peer_end(&f->session->connection->peer);
+	family_reap(&f->family);
+	assert_int_equal(qps_charged(f), 1);
+}
+
+/* Nothing of a client that broke the protocol stays. */
+static void test_not_held_when_disconnected(void **state)
+{
+	struct fixture *f = *state;
+
+	end_memory_first(f);
+	served_peer_break(&f->session->connection->peer, "it lied");
+	family_reap(&f->family);
+	assert_int_equal(qps_charged(f), 0);
+	assert_int_equal(f->family.device.ends.rules[0].hits, 0);
+}
+
+static void load_end_rule(struct end_rules *ends, uint32_t slot, uint32_t id, const char *text)
+{
+	struct fault_rule rule;
+
+	assert_int_equal(fault_rule_load(&rule, text, 1, 0, 0), 0);
+	end_rules_set(ends, slot, id, &rule);
+}
+
+/* All rules that concern the program count its end, and the lowest number that acts decides. */
+static void test_which_rule_decides(void **state)
+{
+	static struct end_rules ends;
+
+	(void)state;
+	assert_int_equal(end_rules_judge(&ends, "server", 7, 0), 0);
+	load_end_rule(&ends, 0, 9, "end=memory-first/program=server/hold=9ms");
+	load_end_rule(&ends, 1, 3, "end=memory-first/pid=7/nth=2/hold=3ms");
+	load_end_rule(&ends, 2, 4, "end=queue-pairs-first/program=other");
+	assert_int_equal(end_rules_judge(&ends, "server", 7, 0), 9 * HOLD_NS);
+	assert_int_equal(end_rules_judge(&ends, "server", 7, 0), 3 * HOLD_NS);
+	assert_int_equal(end_rules_judge(&ends, "other", 8, 0), 0);
+	assert_int_equal(ends.rules[0].hits, 2);
+	assert_int_equal(ends.rules[1].hits, 1);
+	assert_int_equal(ends.rules[2].hits, 1);
+	end_rules_set(&ends, 0, 0, NULL);
+	assert_int_equal(ends.count, 2);
+	assert_int_equal(end_rules_judge(&ends, "server", 8, 0), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -437,6 +536,10 @@ int main(void)
 		TEST(test_refusals_are_told),
 		TEST(test_sends_of_sqe_are_flushed),
 		TEST(test_more_sends_than_the_engine_takes_are_flushed),
+		TEST(test_stays_while_held),
+		TEST(test_held_ends_with_the_device),
+		TEST(test_not_held_when_disconnected),
+		TEST(test_which_rule_decides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,16 @@ static uint32_t refill(void *context, const struct recv_queue *queue, const stru
 	return filled;
 }
 
+static bool refuses_when_gone(void *context, const struct qp *qp)
+{
+	const struct responder_bench *bench = context;
+
+	(void)qp;
+	return bench->refuses_when_gone;
+}
+
 static const struct engine_sink sink = {
+	.refuses_when_gone = refuses_when_gone,
 	.cqe = take_completion,
 	.async_event = take_event,
 	.refill = refill,

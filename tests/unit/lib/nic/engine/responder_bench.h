@@ -30,6 +30,7 @@ struct responder_bench {
 	struct mr mr;
 
 	struct model_memory model;
+	bool refuses_when_gone; /* when `model` says that the client has ended */
 	uint8_t memory[BENCH_BYTES];
 
 	struct cqe completions[BENCH_COMPLETIONS];

@@ -57,7 +57,8 @@ static void only_our_own_faults_end_an_unreliable_qp(void **state)
 		const struct verdict_row *row = verdict_row((enum verdict)verdict);
 		bool is_ours = verdict == VERDICT_BAD_RECEIVE ||
 			       verdict == VERDICT_RECEIVE_PROTECTION ||
-			       verdict == VERDICT_MEMORY_GONE;
+			       verdict == VERDICT_MEMORY_GONE || verdict == VERDICT_PROGRAM_GONE ||
+			       verdict == VERDICT_PROGRAM_REFUSES;
 
 		assert_int_equal(row->is_fatal_unreliable, is_ours);
 	}
@@ -88,6 +89,8 @@ static void the_wire_sees_the_right_syndromes(void **state)
 		{VERDICT_MISALIGNED_ATOMIC, 0x61, RNIC_WC_REM_INV_REQ_ERR, true},
 		{VERDICT_BAD_INVALIDATE, VERDICT_NO_SYNDROME, RNIC_WC_REM_INV_REQ_ERR, true},
 		{VERDICT_MEMORY_GONE, 0x63, RNIC_WC_LOC_PROT_ERR, true},
+		{VERDICT_PROGRAM_GONE, VERDICT_NO_SYNDROME, RNIC_WC_LOC_PROT_ERR, true},
+		{VERDICT_PROGRAM_REFUSES, 0x62, RNIC_WC_LOC_PROT_ERR, true},
 		{VERDICT_BAD_PKEY, VERDICT_NO_SYNDROME, VERDICT_NO_STATUS, false},
 		{VERDICT_BAD_PEER, VERDICT_NO_SYNDROME, VERDICT_NO_STATUS, false},
 		{VERDICT_BAD_PORT, VERDICT_NO_SYNDROME, VERDICT_NO_STATUS, false},

@@ -207,6 +207,8 @@ static void test_rules(void **state)
 	assert_ptr_equal(stack.top, whole);
 	set_rule(&stack, "drop");
 	assert_ptr_equal(stack.top, stack.fault);
+	assert_ptr_equal(port_stack_sender(&stack), stack.fault);
+	assert_ptr_equal(port_stack_receiver(&stack), whole);
 	fixture_transmit(stack.top, &datagram, 1);
 	stack_rule_read(&stack, 1, &id, &hits);
 	assert_int_equal(id, 7);
@@ -221,8 +223,16 @@ static void test_rules(void **state)
 	port_stack_set_cut(&stack, false);
 	fixture_transmit(stack.top, &datagram, 1);
 	assert_int_equal(stack.loopback->counters.sent_datagrams, 0);
+	/* What is held keeps the port in the way of what is sent. */
+	assert_int_equal(port_stack_set_rule(&stack, 1, 8, "rx:drop", 1, fixture_now_ns()), 0);
+	assert_ptr_equal(port_stack_receiver(&stack), stack.fault);
+	assert_ptr_equal(port_stack_sender(&stack), stack.fault);
 	set_rule(&stack, NULL);
 	assert_int_equal(stack.loopback->counters.sent_datagrams, 1);
+	set_rule(&stack, "rx:drop");
+	assert_ptr_equal(port_stack_sender(&stack), whole);
+	set_rule(&stack, NULL);
+	assert_ptr_equal(port_stack_receiver(&stack), whole);
 	assert_ptr_equal(stack.top, whole);
 	stack_rule_read(&stack, 1, &id, &hits);
 	assert_int_equal(id, 0);

@@ -7,6 +7,7 @@
 #define GOOD_AT	   0
 #define GONE_AT	   16384
 #define ACK	   0x1f
+#define NAK_KEY	   0x62
 #define NAK_OP	   0x63
 #define SEND_BYTES 32
 
@@ -327,6 +328,51 @@ static void bytes_behind_a_failure_are_not_seen(void **state)
 	assert_int_equal(bench.qp->state, RNIC_QP_STATE_ERR);
 }
 
+/* The client has ended: its peer hears nothing, or that its key is void. */
+static struct rnic_packet write_one(void)
+{
+	return bench_write(&bench, PSN, 0, 1);
+}
+
+static struct rnic_packet add_one(void)
+{
+	return bench_atomic(&bench, RNIC_OPERATION_FETCH_ADD, PSN, 0, 1, 0);
+}
+
+static struct rnic_packet send_ten(void)
+{
+	return bench_send(&bench, PSN, 10);
+}
+
+static void receive_for_ended_client(struct rnic_packet (*make)(void), bool is_direct, bool refuses)
+{
+	bench_start(&bench, PSN, is_direct);
+	bench.model.error = -ESRCH;
+	bench.refuses_when_gone = refuses;
+	bench_post(&bench, 1, 0, 100);
+	bench_receive(&bench, make());
+	bench_flush(&bench);
+	assert_int_equal(bench.qp->state, RNIC_QP_STATE_ERR);
+}
+
+static void peers_of_an_ended_client_hear_nothing_or_a_nak(void **state)
+{
+	struct rnic_packet (*const makers[])(void) = {write_one, add_one, send_ten};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * RNIC_COUNT_OF(makers); i++) {
+		const bool is_send = makers[i / 2] == send_ten;
+
+		receive_for_ended_client(makers[i / 2], i % 2 == 0, false);
+		expect_silence(&bench);
+		bench_stop(&bench);
+		receive_for_ended_client(makers[i / 2], i % 2 == 0, true);
+		expect_acknowledge(&bench, is_send ? NAK_OP : NAK_KEY, PSN, 0);
+		expect_silence(&bench);
+		bench_stop(&bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest received[] = {
@@ -344,6 +390,7 @@ int main(void)
 						tear_down),
 	};
 	const struct CMUnitTest answered[] = {
+		cmocka_unit_test(peers_of_an_ended_client_hear_nothing_or_a_nak),
 		cmocka_unit_test(an_unsignaled_read_stays_silent),
 		cmocka_unit_test(an_unsignaled_read_that_failed_is_told),
 		cmocka_unit_test(a_long_flush_keeps_the_order),

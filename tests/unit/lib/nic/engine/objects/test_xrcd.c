@@ -190,7 +190,7 @@ static void an_srq_of_a_closed_domain_is_gone(void **state)
 
 	(void)state;
 	bench_start(&bench);
-	bench.pds[1].is_closed = true;
+	pd_close(&bench.pds[1]);
 	send_part(&bench, bench.target, RNIC_POSITION_ONLY, PSN, bench.srqs[0]->number, 9);
 	assert_int_equal(bench.fixture->completion_count, 1);
 	expect_answer(&bench, ACKNOWLEDGEMENT_SYNDROME);

@@ -109,6 +109,13 @@ static void wrong_specifications_name_the_place(void **state)
 		{"drop/pid=1", "column 6, at 'pid=1': expected qpn, peer"},
 		{"seed=x", "'x'"},
 		{"drop=1%x", "'x'"},
+		{"end", "column 1, at 'end': expected drop"},
+		{"end=silent", "column 5, at 'silent': expected memory-first or queue-pairs-first"},
+		{"end=memory-first@post", "column 18, at 'post': expected no place"},
+		{"end=memory-first/hold=5s", "column 23, at '5s': expected a time of at most 4s"},
+		{"end=memory-first/qpn=1", "column 18, at 'qpn=1': expected program, pid, hold"},
+		{"end=queue-pairs-first/hold=1s", "at 'hold=1s': expected program, pid, from"},
+		{"drop/hold=1s", "column 6, at 'hold=1s': expected qpn, peer"},
 	};
 
 	(void)state;
@@ -174,6 +181,23 @@ static void rules_for_completions_are_understood(void **state)
 	assert_int_equal(verb.action, RNIC_VERB_OCCUPY);
 	assert_int_equal(verb.value, 4);
 	assert_int_equal(verb.often.from_ns, 1000 * MS);
+}
+
+static void rules_for_ends_are_understood(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("end=memory-first/program=server/hold=20ms/nth=2,"
+			       "end=memory-first,end=queue-pairs-first/pid=7",
+			       1),
+			 0);
+	assert_int_equal(rules[0].end, FAULT_END_MEMORY_FIRST);
+	assert_string_equal(rules[0].program, "server");
+	assert_int_equal(rules[0].hold_ns, 20 * MS);
+	assert_int_equal(rules[0].often.nth, 2);
+	assert_int_equal(rules[1].hold_ns, 1000 * MS);
+	assert_int_equal(rules[2].end, FAULT_END_QUEUE_PAIRS_FIRST);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(fault_rule_is_for_packets(&rules[i]));
 }
 
 static void bounds_are_kept(void **state)
@@ -390,6 +414,7 @@ int main(void)
 		cmocka_unit_test(wrong_rules_for_verbs_name_the_place),
 		cmocka_unit_test(rules_for_calls_are_understood),
 		cmocka_unit_test(rules_for_completions_are_understood),
+		cmocka_unit_test(rules_for_ends_are_understood),
 		cmocka_unit_test(bounds_are_kept),
 		cmocka_unit_test(right_specifications_are_understood),
 		cmocka_unit_test(what_all_rules_do_is_put_together),
