@@ -27,8 +27,8 @@
 
 enum rnic_record_event {
 	/* In the ring of a queue pair: */
-	RNIC_RECORD_OWNER = 1, /* psn: QPN, value: peer's; the next entries of the shared ring are
-				  of this queue pair */
+	RNIC_RECORD_OWNER = 1, /* psn: QPN, value: peer's, tick: client_id; the next entries of the
+				  shared ring are of this queue pair */
 	RNIC_RECORD_POSITION,  /* psn: behind the last one sent, value: oldest unacknowledged */
 	RNIC_RECORD_TAKEN,     /* psn: expected, value: packets received, modulo 2^32 */
 	RNIC_RECORD_STATE,     /* detail: new state, extra: old state */

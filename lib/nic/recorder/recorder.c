@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-#define RUN_MAX UINT8_MAX
+#define RUN_MAX	      UINT8_MAX
+#define NAMED_ENTRIES (RNIC_RECORD_RING_ENTRIES / 2) /* of an owner, until the next name */
 
 void recorder_init(struct recorder *recorder, struct rnic_record_region *region)
 {
@@ -46,7 +47,7 @@ static void ring_begin(struct rnic_record_ring *ring, const struct record_hold *
 	ring->client_id = hold->client_id;
 }
 
-/* Takes the ring that has been free for longest. */
+/* Takes the ring that has been free for longest; the shared ring, when none is free. */
 static void take_ring(struct recorder *recorder, struct record_hold *hold)
 {
 	const uint8_t ring = recorder->free_first;
@@ -63,20 +64,36 @@ static void take_ring(struct recorder *recorder, struct record_hold *hold)
 	ring_begin(&recorder->region->rings[ring], hold);
 }
 
-/* Says whose the next entries of the shared ring are. */
-static void name_owner(struct recorder *recorder, const struct record_hold *hold, uint32_t tick)
+/* Whether the next entry of the shared ring is this owner's, and the ring keeps the name so far. */
+static bool is_named(const struct recorder *recorder, const struct rnic_record_ring *ring,
+		     const struct rnic_record_entry *owner)
 {
+	const struct rnic_record_entry *last = &recorder->shared_owner;
+	const uint32_t count = atomic_load_explicit(&ring->count, memory_order_relaxed);
+
+	return last->psn == owner->psn && last->value == owner->value &&
+	       last->tick == owner->tick && count - recorder->shared_named < NAMED_ENTRIES;
+}
+
+/*
+ * Says whose the next entries of the shared ring are, anew before the ring has replaced what said
+ * so last.
+ */
+static void name_owner(struct recorder *recorder, const struct record_hold *hold)
+{
+	struct rnic_record_ring *ring = &recorder->region->rings[RNIC_RECORD_SHARED_RING];
 	const struct rnic_record_entry owner = {
-		.tick = tick,
+		.tick = hold->client_id,
 		.event = RNIC_RECORD_OWNER,
 		.psn = hold->qpn,
 		.value = hold->peer_qpn,
 	};
 
-	if (recorder->shared_qpn == hold->qpn)
+	if (is_named(recorder, ring, &owner))
 		return;
-	recorder->shared_qpn = hold->qpn;
-	ring_write(&recorder->region->rings[RNIC_RECORD_SHARED_RING], &owner);
+	recorder->shared_owner = owner;
+	recorder->shared_named = atomic_load_explicit(&ring->count, memory_order_relaxed);
+	ring_write(ring, &owner);
 }
 
 void recorder_note_qp(struct recorder *recorder, struct record_hold *hold,
@@ -86,11 +103,11 @@ void recorder_note_qp(struct recorder *recorder, struct record_hold *hold,
 
 	if (recorder->region == NULL)
 		return;
-	if (hold->ring == 0)
+	if (hold->ring < RNIC_RECORD_FIRST_RING)
 		take_ring(recorder, hold);
 	ring = &recorder->region->rings[hold->ring];
 	if (hold->ring == RNIC_RECORD_SHARED_RING)
-		name_owner(recorder, hold, entry->tick);
+		name_owner(recorder, hold);
 	else
 		ring->peer_qpn = hold->peer_qpn;
 	ring_write(ring, entry);

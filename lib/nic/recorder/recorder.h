@@ -16,16 +16,17 @@
 #include <stdint.h>
 
 struct recorder {
-	struct rnic_record_region *region; /* NULL: none */
-	uint32_t shared_qpn;		   /* of the last entry in the shared ring */
-	uint8_t free_first;		   /* the ring that is taken next; 0: none is free */
+	struct rnic_record_region *region;     /* NULL: none */
+	struct rnic_record_entry shared_owner; /* the last OWNER of the shared ring */
+	uint32_t shared_named;		       /* the shared ring's `count` before that */
+	uint8_t free_first;		       /* the ring that is taken next; 0: none is free */
 	uint8_t free_last;
 	uint8_t free_next[RNIC_RECORD_RINGS]; /* behind each free ring; 0: the last one */
 };
 
 /* Whose entries a ring has. Zeroed at first. */
 struct record_hold {
-	uint8_t ring; /* 0: none was needed yet */
+	uint8_t ring; /* 0: none was needed yet; RNIC_RECORD_SHARED_RING: until one is free */
 	uint32_t qpn;
 	uint32_t peer_qpn;
 	uint32_t client_id;
@@ -35,8 +36,9 @@ struct record_hold {
 void recorder_init(struct recorder *recorder, struct rnic_record_region *region);
 
 /*
- * Writes an entry for the queue pair, which takes a ring for its first entry: the shared ring, when
- * no ring is left. An entry equal to the last one but for its time only adds to the run of that.
+ * Writes an entry for the queue pair, which takes a ring for its first entry. While no ring is free
+ * the entry goes to the shared ring. An entry equal to the last one but for its time only adds to
+ * the run of that.
  */
 void recorder_note_qp(struct recorder *recorder, struct record_hold *hold,
 		      const struct rnic_record_entry *entry);
