@@ -530,7 +530,7 @@ RNIC_AT(struct rnic_show_record, extra, 36);
 RNIC_AT(struct rnic_show_record, run, 40);
 RNIC_AT(struct rnic_show_record, psn, 44);
 RNIC_AT(struct rnic_show_record, value, 48);
-RNIC_AT(struct rnic_show_record, reserved, 52);
+RNIC_AT(struct rnic_show_record, gaps, 52);
 RNIC_AT(struct rnic_show_record, program, 56);
 
 RNIC_SIZE(struct rnic_show_counter, 56);

@@ -740,6 +740,9 @@ struct rnic_show_fault {
  * An entry of a flight recorder, as record.h has them. `qpn` is 0 for entries of the device. A
  * cursor stands for a part of a ring: rows of one ring come in their order, rings in any order.
  */
+#define RNIC_RECORD_GAP_SHARED UINT32_C(1) /* the queue pair shares a ring with others */
+#define RNIC_RECORD_GAP_OLDER  UINT32_C(2) /* older entries of the ring have been replaced */
+
 struct rnic_show_record {
 	uint32_t client_id; /* 0: of the device process */
 	uint32_t pid;
@@ -753,7 +756,7 @@ struct rnic_show_record {
 	uint32_t run;
 	uint32_t psn;
 	uint32_t value;
-	uint32_t reserved;
+	uint32_t gaps; /* RNIC_RECORD_GAP_*: what is not recorded */
 	char program[RNIC_CTL_NAME_BYTES];
 };
 

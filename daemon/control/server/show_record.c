@@ -32,6 +32,7 @@ _Static_assert(RNIC_RECORD_RINGS < 1 << (SOURCE_SHIFT - RING_SHIFT), "a cursor h
 struct record_source {
 	uid_t uid;
 	pid_t pid;
+	uint32_t lane;
 	const struct device_child *process; /* NULL: it has ended */
 	const struct rnic_record_region *region;
 	const struct shelved_record *shelved;	/* NULL: `process` lives */
@@ -49,34 +50,44 @@ bool show_is_permitted_to(uid_t viewer, uid_t owner)
 	return viewer == owner || viewer == 0 || viewer == geteuid();
 }
 
-/* Fills in the client of a ring, if it was one of that process. Returns whether it was. */
-static bool name_client(const struct client_set *set, const struct record_source *source,
+/*
+ * Names the client in the row, if the client was one of that process; else the row is that of the
+ * process. Clients of other processes cannot be named, whatever the process wrote.
+ */
+static void name_client(const struct client_set *set, const struct record_source *source,
 			uint32_t client_id, struct rnic_show_record *row)
 {
 	const struct client *client = client_find(set, client_id);
 	const struct gone_client *gone = gone_clients_find(&set->gone, client_id);
 
-	if (client != NULL && client->device == source->process) {
+	row->client_id = 0;
+	row->pid = (uint32_t)source->pid;
+	row->uid = source->uid;
+	memset(row->program, 0, sizeof(row->program));
+	if (client != NULL && source->process != NULL && client->device == source->process) {
 		row->pid = (uint32_t)client->peer.pid;
 		row->uid = client->peer.uid;
 		memcpy(row->program, client->peer.program, sizeof(row->program));
-	} else if (client_id != 0 && gone != NULL && gone->device_pid == source->pid) {
+	} else if (gone != NULL && gone->device_pid == source->pid) {
 		row->pid = (uint32_t)gone->pid;
 		row->uid = gone->uid;
 		memcpy(row->program, gone->program, sizeof(row->program));
 	} else {
-		return false;
+		return;
 	}
 	row->client_id = client_id;
-	return true;
 }
 
+/* Adds the entry as a row, if the viewer may see it. */
 static void add_row(const struct record_walk *walk, const struct rnic_show_record *origin,
 		    const struct rnic_record_entry *entry)
 {
 	const uint32_t ticks = rnic_record_tick(walk->set->now_ns) - entry->tick;
-	struct rnic_show_record *row = show_rows_add(walk->rows);
+	struct rnic_show_record *row;
 
+	if (!show_is_permitted_to(walk->viewer, origin->uid))
+		return;
+	row = show_rows_add(walk->rows);
 	if (row == NULL)
 		return;
 	*row = *origin;
@@ -92,44 +103,87 @@ static void add_row(const struct record_walk *walk, const struct rnic_show_recor
 	row->value = entry->value;
 }
 
-static void add_half(const struct record_walk *walk, const struct rnic_show_record *origin,
-		     const struct rnic_record_ring *copy, uint32_t count, uint32_t half)
+/* A ring that was copied out of the process's reach. */
+struct copied_ring {
+	struct rnic_record_ring ring;
+	uint32_t number;
+	uint32_t count; /* of its entries, before the copy */
+};
+
+/* Whether the queue pair can be one of the process, which may have written any number. */
+static bool is_of_lane(const struct record_source *source, uint32_t qpn)
 {
+	return qpn >> RNIC_LANE_BITS == source->lane;
+}
+
+/* Whether the process can have met this in a ring of that number. */
+static bool is_possible(const struct record_source *source, uint32_t number, uint32_t qpn,
+			const struct rnic_record_entry *entry)
+{
+	if (number >= RNIC_RECORD_SHARED_RING)
+		return entry->event > RNIC_RECORD_OWNER && entry->event < RNIC_RECORD_CONNECTED &&
+		       is_of_lane(source, qpn);
+	if (entry->event == RNIC_RECORD_CONNECTED || entry->event == RNIC_RECORD_QP_ENDED)
+		return is_of_lane(source, entry->psn);
+	return entry->event > RNIC_RECORD_QP_ENDED && entry->event < RNIC_RECORD_PROGRAM_ENDED;
+}
+
+/* The shared ring says whose its entries are. */
+static void name_by_owner(const struct record_walk *walk, const struct record_source *source,
+			  const struct rnic_record_entry *owner, struct rnic_show_record *named)
+{
+	named->qpn = owner->psn;
+	named->peer_qpn = owner->value;
+	name_client(walk->set, source, owner->tick, named);
+}
+
+static void add_half(const struct record_walk *walk, const struct record_source *source,
+		     const struct rnic_show_record *origin, const struct copied_ring *copy,
+		     uint32_t half)
+{
+	const uint32_t count = copy->count;
 	const uint32_t kept = count < RNIC_RECORD_RING_ENTRIES ? count : RNIC_RECORD_RING_ENTRIES;
+	const bool is_shared = copy->number == RNIC_RECORD_SHARED_RING;
 	struct rnic_show_record named = *origin;
 
 	for (uint32_t i = 0; i < kept; i++) {
 		const struct rnic_record_entry *entry =
-			&copy->entries[(count - kept + i) % RNIC_RECORD_RING_ENTRIES];
+			&copy->ring.entries[(count - kept + i) % RNIC_RECORD_RING_ENTRIES];
 
-		/* The shared ring says whose its entries are. */
-		if (entry->event == RNIC_RECORD_OWNER) {
-			named.qpn = entry->psn;
-			named.peer_qpn = entry->value;
-		} else if (i / HALF_ENTRIES == half && entry->event != 0 &&
-			   entry->event < RNIC_RECORD_PROGRAM_ENDED) {
+		if (is_shared && entry->event == RNIC_RECORD_OWNER)
+			name_by_owner(walk, source, entry, &named);
+		else if (i / HALF_ENTRIES == half &&
+			 is_possible(source, copy->number, named.qpn, entry))
 			add_row(walk, &named, entry);
-		}
 	}
+}
+
+/* What the record does not have: the entries before, and a ring of the queue pair's own. */
+static uint32_t gaps_of(const struct copied_ring *copy)
+{
+	return (copy->number == RNIC_RECORD_SHARED_RING ? RNIC_RECORD_GAP_SHARED : 0) |
+	       (copy->count > RNIC_RECORD_RING_ENTRIES ? RNIC_RECORD_GAP_OLDER : 0);
 }
 
 static void add_ring(const struct record_walk *walk, const struct record_source *source,
 		     const struct rnic_record_ring *ring, uint32_t number, uint32_t half)
 {
-	const uint32_t before = atomic_load_explicit(&ring->count, memory_order_acquire);
+	struct copied_ring copy = {
+		.number = number,
+		.count = atomic_load_explicit(&ring->count, memory_order_acquire),
+	};
 	struct rnic_show_record origin = {.pid = (uint32_t)source->pid, .uid = source->uid};
-	struct rnic_record_ring copy;
 
-	if (before == 0)
+	if (copy.count == 0)
 		return;
-	memcpy(&copy, ring, sizeof(copy));
+	memcpy(&copy.ring, ring, sizeof(copy.ring));
+	origin.gaps = gaps_of(&copy);
 	if (number >= RNIC_RECORD_FIRST_RING) {
-		origin.qpn = copy.qpn;
-		origin.peer_qpn = copy.peer_qpn;
-		name_client(walk->set, source, copy.client_id, &origin);
+		origin.qpn = copy.ring.qpn;
+		origin.peer_qpn = copy.ring.peer_qpn;
+		name_client(walk->set, source, copy.ring.client_id, &origin);
 	}
-	if (show_is_permitted_to(walk->viewer, origin.uid))
-		add_half(walk, &origin, &copy, before, half);
+	add_half(walk, source, &origin, &copy, half);
 }
 
 static void add_end(const struct record_walk *walk, const struct shelved_record *shelved)
@@ -140,7 +194,7 @@ static void add_end(const struct record_walk *walk, const struct shelved_record 
 		.event = RNIC_RECORD_PROGRAM_ENDED,
 	};
 
-	if (shelved->is_program && show_is_permitted_to(walk->viewer, shelved->uid))
+	if (shelved->is_program)
 		add_row(walk, &origin, &entry);
 }
 
@@ -194,6 +248,7 @@ static bool find_source(const struct client_set *set, uint32_t *number,
 		*number = process->lane;
 		source->uid = process->uid;
 		source->pid = process->pid;
+		source->lane = process->lane;
 		source->process = process;
 		source->region = file != NULL ? &file->record : NULL;
 		return true;
@@ -211,6 +266,7 @@ static bool find_source(const struct client_set *set, uint32_t *number,
 	source->shelved = &shelf->records[*number - FIRST_SHELVED];
 	source->uid = source->shelved->uid;
 	source->pid = source->shelved->pid;
+	source->lane = source->shelved->lane;
 	return true;
 }
 

@@ -311,6 +311,7 @@ static int child_prepare(struct device_child *process, char *reason)
 
 	if (result != 0)
 		return result;
+	process->recorded_lane = process->lane;
 	child_take_budget(process);
 	return child_open_pages(process, reason);
 }
@@ -457,6 +458,7 @@ static void child_shelve_record(const struct device_child *process)
 	const struct shelved_record shelved = {
 		.uid = process->uid,
 		.pid = process->pid,
+		.lane = process->recorded_lane,
 		.is_program = process->is_program,
 		.ended_ns = process->dead_ns,
 	};

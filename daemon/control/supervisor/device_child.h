@@ -135,6 +135,7 @@ struct device_child {
 	bool may_have_ended;   /* a descriptor of the process has news */
 	int link_fd;	       /* -1: closed */
 	uint8_t lane;	       /* 0: given back */
+	uint8_t recorded_lane; /* of its record: stays when `lane` is given back */
 	bool owes_start;       /* STARTING: START could not be sent yet */
 	bool has_served;       /* READY came */
 	bool is_told;	       /* the log has a line about its end, or needs none */

@@ -18,6 +18,7 @@
 struct shelved_record {
 	uid_t uid;
 	pid_t pid;
+	uint32_t lane;
 	bool is_program; /* a program that was its own device process */
 	uint64_t ended_ns;
 	uint32_t ring_count; /* of `rings`, which were not empty */
