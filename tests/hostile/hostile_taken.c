@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A device process that was taken over, with its real confinement, harms its own lane and nobody
- * else: what it hands in is bounded, an address that goes is not lost to others by its sockets, and
- * its counters do not fill the totals.
+ * else: what it hands in is bounded, an address that goes is not lost to others by its sockets,
+ * its counters do not fill the totals, and its record tells of nobody else.
  *
- * usage: hostile_taken RNICD TAKEN_DEVICE
+ * usage: hostile_taken RNICD TAKEN_DEVICE RNICCTL
  */
+#include "proto/base/lane.h"
+#include "proto/base/record.h"
 #include "tests/hostile/played_peer.h"
 #include "tests/hostile/taken_device.h"
 #include "tests/unit/unit_test.h"
@@ -27,7 +29,7 @@
 #define LANE_ZERO_RATE	 100
 #define MEASURED_SECONDS 2
 
-static const char *daemon_program, *device_program;
+static const char *daemon_program, *device_program, *control_program;
 static char folder[] = "/tmp/rnic-taken-XXXXXX";
 
 /* Runs a command, which the machine must be able to do. */
@@ -191,6 +193,100 @@ static void test_counters(void **state)
 	hostile_stop(NULL);
 }
 
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Calls `judge` for each row of a listing, and returns how many there were. */
+static uint32_t each_row(int admin_fd, uint32_t kind, size_t row_bytes,
+			 void (*judge)(const void *row, uint8_t lane), uint8_t lane)
+{
+	const struct played_peer viewer = {.admin_fd = admin_fd};
+	struct rnic_ctl_show request = {.kind = kind};
+	struct rnic_ctl_show_reply answer;
+	struct hostile_reply reply;
+	uint32_t count = 0;
+
+	do {
+		played_peer_show(&viewer, &request, &reply, &answer);
+		assert_int_equal(answer.row_bytes, row_bytes);
+		for (uint32_t i = 0; i < answer.row_count; i++)
+			judge(reply.payload + sizeof(answer) + i * row_bytes, lane);
+		count += answer.row_count;
+		request.cursor = answer.next;
+	} while (answer.next != 0);
+	return count;
+}
+
+static void judge_record(const void *bytes, uint8_t lane)
+{
+	struct rnic_show_record row;
+
+	memcpy(&row, bytes, sizeof(row));
+	assert_true(row.event > RNIC_RECORD_OWNER && row.event < RNIC_RECORD_EVENT_COUNT);
+	assert_true(row.qpn == 0 || row.qpn >> RNIC_LANE_BITS == lane);
+	assert_int_equal(row.uid, getuid());
+	assert_non_null(memchr(row.program, 0, sizeof(row.program)));
+}
+
+static void judge_qp(const void *bytes, uint8_t lane)
+{
+	struct rnic_show_qp row;
+
+	memcpy(&row, bytes, sizeof(row));
+	assert_int_equal(row.qpn >> RNIC_LANE_BITS, lane);
+	assert_int_equal(row.last_error[0], '?');
+	assert_non_null(memchr(row.last_error, 0, sizeof(row.last_error)));
+}
+
+/* What rnicctl makes of the record ends well, or with a sentence; the file can be read again. */
+static void ask_rnicctl(uint32_t qpn)
+{
+	char command[4096];
+
+	assert_true(snprintf(command, sizeof(command),
+			     "cd %s && %s record --socket %s save nonsense && "
+			     "{ %s explain --socket %s --peer nonsense 0x%06x && "
+			     "%s explain --socket %s --peer nonsense --last; } >said 2>&1; "
+			     "test $? -le 1 && ! grep -qa '[[:cntrl:]]' said",
+			     folder, control_program, rnicd.path, control_program, rnicd.path, qpn,
+			     control_program, rnicd.path) < (int)sizeof(command));
+	shell(command);
+}
+
+/* A process that writes any bytes as its record tells only of its own queue pairs and user. */
+static void test_records(void **state)
+{
+	struct hostile_client client;
+	uint32_t records = 0;
+	uint8_t lane;
+	int admin_fd;
+
+	(void)state;
+	start_taken(TAKEN_RECORDS, NULL);
+	admin_fd = hostile_connect_as_administrator(&rnicd);
+	hostile_client_open(&client, &rnicd, HOSTILE_STEPS);
+	lane = (uint8_t)(client.qpn >> RNIC_LANE_BITS);
+	for (int round = 0; round < 20; round++) {
+		records += each_row(admin_fd, RNIC_SHOW_RECORD, sizeof(struct rnic_show_record),
+				    judge_record, lane);
+		assert_int_equal(each_row(admin_fd, RNIC_SHOW_QPS, sizeof(struct rnic_show_qp),
+					  judge_qp, lane),
+				 1);
+	}
+	ask_rnicctl(client.qpn);
+	hostile_client_close(&client);
+	for (int i = 0; has_device_process(); i++) {
+		assert_true(i < WAIT_MS);
+		poll(NULL, 0, 1);
+	}
+	records += each_row(admin_fd, RNIC_SHOW_RECORD, sizeof(struct rnic_show_record),
+			    judge_record, lane);
+	print_message("%u rows of its record\n", (unsigned)records);
+	assert_true(records > 1000);
+	ask_rnicctl(client.qpn);
+	close(admin_fd);
+	hostile_stop(NULL);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -210,14 +306,16 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packets), cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_sockets), /* last: it leaves the network */
 	};
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: hostile_taken RNICD TAKEN_DEVICE\n");
+	if (argc != 4) {
+		fprintf(stderr, "usage: hostile_taken RNICD TAKEN_DEVICE RNICCTL\n");
 		return 2;
 	}
 	daemon_program = argv[1];
 	device_program = argv[2];
+	control_program = argv[3];
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -6,7 +6,11 @@
  */
 #include "daemon/device/link/device_process.h"
 #include "daemon/shared/link/process_link.h"
+#include "daemon/shared/reports/show_rows.h"
+#include "lib/nic/base/prng.h"
 #include "proto/base/bits.h"
+#include "proto/base/lane.h"
+#include "proto/ctl/ctl_message.h"
 #include "proto/mad/cm_message.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/packet.h"
@@ -25,6 +29,7 @@
 
 #define DESCRIPTORS 256
 
+struct device;
 struct device_loop;
 
 /* The linker gives us these calls of rnicd_device.c, and the functions that it meant. */
@@ -32,6 +37,8 @@ int __wrap_device_process_begin(struct device_process *process);
 int __real_device_process_begin(struct device_process *process);
 void __wrap_device_loop_run(struct device_loop *loop);
 void __real_device_loop_run(struct device_loop *loop);
+void __wrap_device_show(const struct device *device, uint32_t kind, struct show_rows *rows);
+void __real_device_show(const struct device *device, uint32_t kind, struct show_rows *rows);
 
 static struct device_process *taken;
 
@@ -151,6 +158,51 @@ static void *count_too_much(void *nothing)
 	return NULL;
 }
 
+/* --- records ---------------------------------------------------------------------------------- */
+
+static bool tells_of_others; /* its rows of queue pairs */
+
+/* Half of the bytes at random make each ring a ring of this lane, with events that there are. */
+static void *record_nonsense(void *nothing)
+{
+	struct rnic_record_region *record = &taken->stats.file->record;
+	struct prng prng;
+
+	(void)nothing;
+	prng_init(&prng, 45);
+	for (;; poll(NULL, 0, 1))
+		for (uint32_t i = 0; i < RNIC_RECORD_RINGS; i++) {
+			struct rnic_record_ring *ring = &record->rings[i];
+			uint8_t *bytes = (uint8_t *)ring;
+
+			for (size_t at = 0; at < sizeof(*ring); at++)
+				bytes[at] = (uint8_t)prng_below(&prng, 256);
+			for (uint32_t e = 0; e < RNIC_RECORD_RING_ENTRIES; e++)
+				ring->entries[e].event %= RNIC_RECORD_EVENT_COUNT + 1;
+			if (i % 2 == 0)
+				ring->qpn = RNIC_LANE_FIRST << RNIC_LANE_BITS | i;
+		}
+	return NULL;
+}
+
+/* A queue pair has words for terminals, and a second row is that of another lane. */
+void __wrap_device_show(const struct device *device, uint32_t kind, struct show_rows *rows)
+{
+	struct rnic_show_qp own, *other;
+
+	__real_device_show(device, kind, rows);
+	if (!tells_of_others || kind != RNIC_SHOW_QPS || rows->count == 0)
+		return;
+	memcpy(&own, rows->rows, sizeof(own));
+	memset(own.last_error, '\033', sizeof(own.last_error));
+	memcpy(rows->rows, &own, sizeof(own));
+	other = show_rows_add(rows);
+	if (other == NULL)
+		return;
+	own.qpn += RNIC_LANE_QPNS;
+	memcpy(other, &own, sizeof(own));
+}
+
 /* --- the program ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -160,6 +212,7 @@ static const struct {
 	{TAKEN_PACKETS, hand_in_packets},
 	{TAKEN_SOCKETS, keep_sockets},
 	{TAKEN_COUNTERS, count_too_much},
+	{TAKEN_RECORDS, record_nonsense},
 };
 
 int __wrap_device_process_begin(struct device_process *process)
@@ -176,6 +229,7 @@ void __wrap_device_loop_run(struct device_loop *loop)
 	pthread_t thread;
 
 	path[length < 0 ? 0 : length] = '\0';
+	tells_of_others = strstr(path, TAKEN_RECORDS) != NULL && getuid() != TAKEN_HONEST_USER;
 	for (size_t i = 0; i < RNIC_COUNT_OF(ways) && getuid() != TAKEN_HONEST_USER; i++)
 		is_taken |= strstr(path, ways[i].name) != NULL &&
 			    pthread_create(&thread, NULL, ways[i].run, NULL) == 0;

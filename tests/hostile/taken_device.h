@@ -12,5 +12,7 @@
 #define TAKEN_PACKETS  "taken-packets"	/* hands in packets for all lanes without end */
 #define TAKEN_SOCKETS  "taken-sockets"	/* keeps the sockets of addresses that are gone */
 #define TAKEN_COUNTERS "taken-counters" /* has counted 2^64 - 1 of everything */
+#define TAKEN_RECORDS                                                                              \
+	"taken-records" /* writes nonsense as its flight recorder, and rows of others */
 
 #endif

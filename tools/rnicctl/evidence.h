@@ -11,6 +11,7 @@
 #include "proto/base/record.h"
 #include "proto/ctl/ctl_message.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,6 +39,9 @@ int evidence_save(const struct evidence *evidence, const char *path);
 
 /* Reads a file of evidence_save(). A negative errno with a complaint on standard error. */
 int evidence_load(struct evidence *evidence, const char *path);
+
+/* Sets the checksum of a document that is written as such a file. False: out of memory. */
+bool evidence_seal(json_t *document);
 
 /*
  * The latest entry with this event whose `psn` is `number` (any: UINT32_MAX) and whose `value` is

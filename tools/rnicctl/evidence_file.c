@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of rnicctl record save: JSON, {"format": "rnic-record", "version": 1, "boot_id",
- * "taken_us"} and an array of objects for each kind of row. rnicctl(1) describes the members. A
- * later version may add members; a reader takes those that it knows, and refuses a file that lacks
- * one of them.
+ * "taken_us", "crc32"} and an array of objects for each kind of row. rnic-record(5) describes the
+ * members. A later version may add members; a reader takes those that it knows, and refuses a file
+ * that lacks one of them. The checksum is of the content, not of the spelling: a file that was
+ * indented anew is good, one with another value or of two files is not.
  */
 #include "tools/rnicctl/evidence.h"
 
@@ -11,14 +12,18 @@
 #include "tools/rnicctl/explain_qp.h"
 
 #include <errno.h>
+#include <isa-l/crc.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define FILE_FORMAT  "rnic-record"
-#define FILE_VERSION 1
-#define FILE_ROWS    100000 /* of a kind, at most */
+#define FILE_FORMAT   "rnic-record"
+#define FILE_VERSION  1
+#define FILE_CHECKSUM "crc32"
+#define FILE_ROWS     400000 /* of a kind, at most */
+#define FILE_BYTES    (256 * 1024 * 1024)
 
 struct file_field {
 	const char *key;
@@ -43,7 +48,7 @@ static const struct file_field record_fields[] = {
 	NUMBER(rnic_show_record, event),     NUMBER(rnic_show_record, detail),
 	NUMBER(rnic_show_record, extra),     NUMBER(rnic_show_record, run),
 	NUMBER(rnic_show_record, psn),	     NUMBER(rnic_show_record, value),
-	TEXT(rnic_show_record, program),
+	NUMBER(rnic_show_record, gaps),	     TEXT(rnic_show_record, program),
 };
 static const struct file_field qp_fields[] = {
 	NUMBER(rnic_show_qp, client_id),
@@ -91,6 +96,30 @@ static const struct file_kind {
 	{"clients", client_fields, RNIC_COUNT_OF(client_fields), sizeof(struct rnic_show_client),
 	 offsetof(struct evidence, clients), offsetof(struct evidence, client_count), false},
 };
+
+/* The CRC-32 of the document without its checksum, in the one spelling that jansson has for it. */
+static bool checksum_of(json_t *document, uint32_t *checksum)
+{
+	json_t *bare = json_copy(document);
+	char *text;
+
+	json_object_del(bare, FILE_CHECKSUM);
+	text = json_dumps(bare, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
+	json_decref(bare);
+	if (text == NULL)
+		return false;
+	*checksum = crc32_gzip_refl(0, (const uint8_t *)text, strlen(text));
+	free(text);
+	return true;
+}
+
+bool evidence_seal(json_t *document)
+{
+	uint32_t checksum;
+
+	return checksum_of(document, &checksum) &&
+	       json_object_set_new(document, FILE_CHECKSUM, json_integer(checksum)) == 0;
+}
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -140,17 +169,33 @@ static json_t *rows_json(const struct file_kind *kind, const struct evidence *ev
 	return array;
 }
 
+/* A file that evidence_load() would refuse is not written. */
+static bool fits_file(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < RNIC_COUNT_OF(kinds); i++)
+		if (*(const size_t *)((const uint8_t *)evidence + kinds[i].count) > FILE_ROWS)
+			return false;
+	return true;
+}
+
 int evidence_save(const struct evidence *evidence, const char *path)
 {
-	json_t *document =
-		json_pack("{ss si ss sI}", "format", FILE_FORMAT, "version", FILE_VERSION,
-			  "boot_id", evidence->boot_id, "taken_us", (json_int_t)evidence->taken_us);
+	json_t *document;
 	int error = 0;
 
+	if (!fits_file(evidence)) {
+		fprintf(stderr, "rnicctl: there are more rows than a file may have; rnicctl record "
+				"save as one user has the rows of that user\n");
+		return -E2BIG;
+	}
+	document =
+		json_pack("{ss si ss sI}", "format", FILE_FORMAT, "version", FILE_VERSION,
+			  "boot_id", evidence->boot_id, "taken_us", (json_int_t)evidence->taken_us);
 	for (size_t i = 0; i < RNIC_COUNT_OF(kinds); i++)
 		json_object_set_new(document, kinds[i].name, rows_json(&kinds[i], evidence));
 	errno = 0;
-	if (json_dump_file(document, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0) {
+	if (!evidence_seal(document) ||
+	    json_dump_file(document, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0) {
 		error = errno != 0 ? -errno : -EIO;
 		fprintf(stderr, "rnicctl: cannot write %s: %s\n", path, strerror(-error));
 	}
@@ -160,20 +205,32 @@ int evidence_save(const struct evidence *evidence, const char *path)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* Nothing in a text acts on the terminal that it is printed on. */
+static bool text_is_plain(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return false;
+	return true;
+}
+
+static bool text_read(const struct file_field *field, const char *text, uint8_t *row)
+{
+	if (text == NULL || strlen(text) >= field->bytes || !text_is_plain(text))
+		return false;
+	memcpy(row + field->offset, text, strlen(text) + 1);
+	return true;
+}
+
 /* Whether the member was there and fits. */
 static bool field_read(const struct file_field *field, const json_t *object, uint8_t *row)
 {
 	const json_t *member = json_object_get(object, field->key);
-	const char *text = json_string_value(member);
 	json_int_t number = json_integer_value(member);
 	uint32_t word = (uint32_t)number;
 
-	if (field->is_text) {
-		if (text == NULL || strlen(text) >= field->bytes)
-			return false;
-		memcpy(row + field->offset, text, strlen(text) + 1);
-		return true;
-	}
+	if (field->is_text)
+		return text_read(field, json_string_value(member), row);
 	if (!json_is_integer(member) || number < 0 ||
 	    (field->bytes == sizeof(word) && number > UINT32_MAX))
 		return false;
@@ -184,21 +241,34 @@ static bool field_read(const struct file_field *field, const json_t *object, uin
 	return true;
 }
 
-static bool row_read(const struct file_kind *kind, const json_t *object, uint8_t *row)
+/* What is wrong with a file: a sentence's part, with its own words for each place. */
+struct file_fault {
+	char what[128];
+};
+
+/* False, with the first member that is missing or damaged as the fault. */
+static bool row_read(const struct file_kind *kind, size_t number, const json_t *object,
+		     uint8_t *row, struct file_fault *fault)
 {
-	for (size_t f = 0; f < kind->field_count; f++)
-		if (!field_read(&kind->fields[f], object, row))
-			return false;
+	for (size_t f = 0; f < kind->field_count; f++) {
+		if (field_read(&kind->fields[f], object, row))
+			continue;
+		snprintf(fault->what, sizeof(fault->what),
+			 "\"%s\" of row %zu of \"%s\" is missing or damaged", kind->fields[f].key,
+			 number, kind->name);
+		return false;
+	}
 	return true;
 }
 
 static bool rows_read(const struct file_kind *kind, const json_t *document,
-		      struct evidence *evidence)
+		      struct evidence *evidence, struct file_fault *fault)
 {
 	const json_t *array = json_object_get(document, kind->name);
 	const size_t count = json_array_size(array);
 	uint8_t *rows;
 
+	snprintf(fault->what, sizeof(fault->what), "\"%s\" is missing or too long", kind->name);
 	if (!json_is_array(array) || count > FILE_ROWS)
 		return false;
 	rows = calloc(count + 1, kind->row_bytes);
@@ -207,7 +277,7 @@ static bool rows_read(const struct file_kind *kind, const json_t *document,
 	*(uint8_t **)((uint8_t *)evidence + kind->rows) = rows;
 	*(size_t *)((uint8_t *)evidence + kind->count) = count;
 	for (size_t i = 0; i < count; i++)
-		if (!row_read(kind, json_array_get(array, i), rows + i * kind->row_bytes))
+		if (!row_read(kind, i, json_array_get(array, i), rows + i * kind->row_bytes, fault))
 			return false;
 	return true;
 }
@@ -220,44 +290,66 @@ static int complain_of_file(const char *path, const char *what)
 
 static bool clock_read(const json_t *document, struct evidence *evidence)
 {
-	const char *boot_id = json_string_value(json_object_get(document, "boot_id"));
-	const json_t *taken_us = json_object_get(document, "taken_us");
+	static const struct file_field clock_fields[] = {
+		TEXT(evidence, boot_id),
+		NUMBER(evidence, taken_us),
+	};
 
-	if (boot_id == NULL || strlen(boot_id) >= sizeof(evidence->boot_id) ||
-	    !json_is_integer(taken_us) || json_integer_value(taken_us) < 0)
-		return false;
-	memcpy(evidence->boot_id, boot_id, strlen(boot_id) + 1);
-	evidence->taken_us = (uint64_t)json_integer_value(taken_us);
-	return true;
+	return field_read(&clock_fields[0], document, (uint8_t *)evidence) &&
+	       field_read(&clock_fields[1], document, (uint8_t *)evidence);
 }
 
-static int document_read(const json_t *document, const char *path, struct evidence *evidence)
+static bool is_sealed(json_t *document)
+{
+	const json_t *written = json_object_get(document, FILE_CHECKSUM);
+	uint32_t checksum;
+
+	return json_is_integer(written) && checksum_of(document, &checksum) &&
+	       json_integer_value(written) == checksum;
+}
+
+static int document_read(json_t *document, const char *path, struct evidence *evidence)
 {
 	const char *format = json_string_value(json_object_get(document, "format"));
 	const json_t *version = json_object_get(document, "version");
+	struct file_fault fault;
 
 	if (format == NULL || strcmp(format, FILE_FORMAT) != 0)
 		return complain_of_file(path, "it is not of rnicctl record save");
 	if (!json_is_integer(version) || json_integer_value(version) != FILE_VERSION)
 		return complain_of_file(path, "it is of another version of rnicctl");
+	if (!is_sealed(document))
+		return complain_of_file(path, "it was changed, or put together of two; its "
+					      "checksum is of another content");
 	if (!clock_read(document, evidence))
 		return complain_of_file(path, "its clock is missing or damaged");
 	for (size_t i = 0; i < RNIC_COUNT_OF(kinds); i++) {
-		if (rows_read(&kinds[i], document, evidence))
+		if (rows_read(&kinds[i], document, evidence, &fault))
 			continue;
 		evidence_free(evidence);
-		return complain_of_file(path, "rows are missing or damaged");
+		return complain_of_file(path, fault.what);
 	}
 	return 0;
+}
+
+/* The parser has no bound of its own. */
+static bool is_too_long(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > FILE_BYTES;
 }
 
 int evidence_load(struct evidence *evidence, const char *path)
 {
 	json_error_t where;
-	json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+	json_t *document;
 	int error;
 
 	*evidence = (struct evidence){0};
+	if (is_too_long(path))
+		return complain_of_file(path, "it is too long");
+	document = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
 	if (document == NULL)
 		return complain_of_file(path, where.text);
 	error = document_read(document, path, evidence);

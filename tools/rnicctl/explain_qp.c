@@ -212,6 +212,12 @@ static void consider(struct inquiry *inquiry, const struct end *end, uint32_t ca
 	};
 }
 
+/* Whether the entry is of the end's own device: others may say anything of theirs. */
+static bool is_of_device(const struct end *end, const struct rnic_show_record *row)
+{
+	return end->connected == NULL || row->pid == end->connected->pid;
+}
+
 /* The port's last word on this before the error; NULL: there was none since the connection. */
 static const struct rnic_show_record *
 port_before(const struct inquiry *inquiry, const struct end *end, enum rnic_record_event event)
@@ -221,7 +227,7 @@ port_before(const struct inquiry *inquiry, const struct end *end, enum rnic_reco
 	for (size_t i = 0; i < end->evidence->record_count; i++) {
 		const struct rnic_show_record *row = &end->evidence->records[i];
 
-		if (row->event != (uint32_t)event ||
+		if (row->event != (uint32_t)event || !is_of_device(end, row) ||
 		    (event == RNIC_RECORD_ADDRESS && end->connected != NULL &&
 		     row->extra != end->connected->extra))
 			continue;
@@ -291,7 +297,7 @@ static void consider_region(struct inquiry *inquiry, const struct end *end)
 		return;
 	ended = evidence_of_device(end->evidence, RNIC_RECORD_REGION_ENDED, EVIDENCE_ANY,
 				   end->trouble->value);
-	if (ended != NULL && ended->age_us >= end->trouble->age_us)
+	if (ended != NULL && ended->age_us >= end->trouble->age_us && is_of_device(end, ended))
 		consider(inquiry, end, RNIC_CAUSE_REGION_GONE, ended);
 }
 
@@ -438,18 +444,60 @@ static void say_lead(const struct inquiry *inquiry, char detail[EXPLAIN_TEXT_BYT
 			 step);
 }
 
-static void say_undetermined(const struct inquiry *inquiry, struct explanation *explanation)
+static void say_undetermined(const struct inquiry *inquiry, size_t source_count,
+			     struct explanation *explanation)
 {
+	const char *decides =
+		inquiry->peer.evidence != NULL
+			? "requests and answers that are lost: the records do not "
+			  "overlap. A capture at the peer (rnicd --capture) would decide."
+		: source_count > 1 ? "a peer that ended or is in error, another number or "
+				     "address of the peer, and packets that are lost. A record "
+				     "that has the peer would decide."
+				   : "a peer that ended or is in error, another number or "
+				     "address of the peer, and packets that are lost. The peer's "
+				     "record would decide: rnicctl record save FILE there, then "
+				     "--peer FILE here.";
+
 	explanation->is_undetermined = true;
-	if (inquiry->peer.evidence == NULL)
-		snprintf(explanation->detail, EXPLAIN_TEXT_BYTES,
-			 "Undetermined between a peer that ended or is in error, another number or "
-			 "address of the peer, and packets that are lost. The peer's record would "
-			 "decide: rnicctl record save FILE there, then --peer FILE here.");
-	else
-		snprintf(explanation->detail, EXPLAIN_TEXT_BYTES,
-			 "Undetermined between requests and answers that are lost: the records do "
-			 "not overlap. A capture at the peer (rnicd --capture) would decide.");
+	snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "Undetermined between %s", decides);
+}
+
+/* What is not recorded of the end's queue pair: RNIC_RECORD_GAP_*. */
+static uint32_t gaps_of(const struct end *end)
+{
+	uint32_t gaps = 0;
+
+	for (size_t i = 0; end->evidence != NULL && i < end->evidence->record_count; i++)
+		if (end->evidence->records[i].qpn == end->qpn)
+			gaps |= end->evidence->records[i].gaps;
+	return gaps;
+}
+
+/* Says what the records lack, where that may hide a cause. */
+static void say_gaps(const struct inquiry *inquiry, size_t source_count,
+		     char text[EXPLAIN_TEXT_BYTES])
+{
+	const uint32_t gaps = gaps_of(&inquiry->own) | gaps_of(&inquiry->peer);
+	size_t length = 0;
+
+	if (gaps & RNIC_RECORD_GAP_SHARED)
+		length = (size_t)snprintf(
+			text, EXPLAIN_TEXT_BYTES,
+			"The queue pair shares a ring of the recorder with others, "
+			"because %d have rings of their own; older entries may be "
+			"missing. ",
+			RNIC_RECORD_RINGS - RNIC_RECORD_FIRST_RING);
+	else if (gaps & RNIC_RECORD_GAP_OLDER)
+		length = (size_t)snprintf(text, EXPLAIN_TEXT_BYTES,
+					  "More happened than a ring of the recorder holds: the "
+					  "oldest entries are missing.");
+	if (source_count > 1 && inquiry->own.peer_qpn != 0 && inquiry->peer.evidence == NULL)
+		snprintf(
+			text + length, EXPLAIN_TEXT_BYTES - length,
+			"The records do not overlap: none of the others has queue pair 0x%06" PRIx32
+			" as the peer of this one.",
+			inquiry->own.peer_qpn);
 }
 
 /* --- judgement ------------------------------------------------------------------------------- */
@@ -487,7 +535,7 @@ static void judge_silence(struct inquiry *inquiry, const struct evidence *source
 	} else if (cause != RNIC_CAUSE_PASS) {
 		explanation->cause = rnic_cause_of(cause);
 	} else {
-		say_undetermined(inquiry, explanation);
+		say_undetermined(inquiry, count, explanation);
 	}
 }
 
@@ -696,6 +744,7 @@ bool explain_qp(const struct evidence *sources, size_t source_count, uint32_t qp
 	name_program(&inquiry.own, explanation);
 	judge_all(&inquiry, sources, source_count, explanation);
 	say_recovery(&inquiry, explanation->recovery);
+	say_gaps(&inquiry, source_count, explanation->gaps);
 	tell_chain(&inquiry, explanation);
 	return true;
 }

@@ -37,6 +37,7 @@ struct explanation {
 	const struct rnic_cause_row *error; /* what the program saw; NULL: nothing */
 	char detail[EXPLAIN_TEXT_BYTES];
 	char recovery[EXPLAIN_TEXT_BYTES]; /* which requests may have been executed; or "" */
+	char gaps[EXPLAIN_TEXT_BYTES];	   /* what the records lack; or "" */
 	struct explanation_step steps[EXPLAIN_STEPS_MAX];
 	size_t step_count;
 	size_t left_out; /* steps between the first and the last ones */

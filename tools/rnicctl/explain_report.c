@@ -59,6 +59,8 @@ static void print_explanation_text(const struct explanation *explanation)
 		       explanation->error->name);
 	if (explanation->recovery[0] != '\0')
 		printf("  RECOVERY: %s\n", explanation->recovery);
+	if (explanation->gaps[0] != '\0')
+		printf("  RECORD: %s\n", explanation->gaps);
 	print_steps(explanation);
 }
 
@@ -82,15 +84,15 @@ static json_t *steps_json(const struct explanation *explanation)
 static void print_explanation_json(const struct explanation *explanation)
 {
 	const struct rnic_cause_row *cause = explanation->cause;
-	json_t *document =
-		json_pack("{si si si ss ss* ss* sb sb ss ss ss* so}", "qpn", explanation->qpn,
-			  "peer_qpn", explanation->peer_qpn, "pid", explanation->pid, "program",
-			  explanation->program, "cause", cause != NULL ? cause->name : NULL, "hint",
-			  cause != NULL ? cause->hint : NULL, "at_peer", explanation->at_peer,
-			  "undetermined", explanation->is_undetermined, "detail",
-			  explanation->detail, "recovery", explanation->recovery, "seen_as",
-			  explanation->error != NULL ? explanation->error->name : NULL, "chain",
-			  steps_json(explanation));
+	json_t *document = json_pack(
+		"{sI sI sI ss ss* ss* sb sb ss ss ss ss* so}", "qpn", (json_int_t)explanation->qpn,
+		"peer_qpn", (json_int_t)explanation->peer_qpn, "pid", (json_int_t)explanation->pid,
+		"program", explanation->program, "cause", cause != NULL ? cause->name : NULL,
+		"hint", cause != NULL ? cause->hint : NULL, "at_peer", explanation->at_peer,
+		"undetermined", explanation->is_undetermined, "detail", explanation->detail,
+		"recovery", explanation->recovery, "gaps", explanation->gaps, "seen_as",
+		explanation->error != NULL ? explanation->error->name : NULL, "chain",
+		steps_json(explanation));
 
 	json_dumpf(document, stdout, JSON_COMPACT);
 	putchar('\n');

@@ -43,6 +43,20 @@ static error_t record_parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* Explanations of queue pairs that share a ring may lack the oldest entries. */
+static void tell_of_gaps(const struct evidence *evidence)
+{
+	uint32_t gaps = 0;
+
+	for (size_t i = 0; i < evidence->record_count; i++)
+		gaps |= evidence->records[i].gaps;
+	if (gaps & RNIC_RECORD_GAP_SHARED)
+		fprintf(stderr,
+			"rnicctl: %d queue pairs have rings of the recorder, all that there are; "
+			"others share one, so that less is kept of each\n",
+			RNIC_RECORD_RINGS - RNIC_RECORD_FIRST_RING);
+}
+
 int record_main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -67,6 +81,8 @@ int record_main(int argc, char **argv)
 		fprintf(stderr, "rnicctl: %s\n", link.reason);
 	else
 		error = evidence_save(&evidence, options.words[1]);
+	if (error == 0)
+		tell_of_gaps(&evidence);
 	evidence_free(&evidence);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -337,6 +337,17 @@ static const char *record_event_name(uint32_t value)
 	return row_kinds_name_of(names, COUNT(names), value);
 }
 
+static const char *record_gaps_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[0] = "own",
+		[RNIC_RECORD_GAP_SHARED] = "shared",
+		[RNIC_RECORD_GAP_OLDER] = "own, older entries lost",
+		[RNIC_RECORD_GAP_SHARED | RNIC_RECORD_GAP_OLDER] = "shared, older entries lost",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
 static const struct column record_columns[] = {
 	{"age_us", "US AGO", COLUMN_U64, MEMBER(rnic_show_record, age_us), NULL},
 	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_record, program), NULL},
@@ -350,6 +361,7 @@ static const struct column record_columns[] = {
 	{"run", "RUN", COLUMN_U32, MEMBER(rnic_show_record, run), NULL},
 	{"psn", "PSN", COLUMN_HEX32, MEMBER(rnic_show_record, psn), NULL},
 	{"value", "VALUE", COLUMN_HEX32, MEMBER(rnic_show_record, value), NULL},
+	{"gaps", "RING", COLUMN_NAMED_U32, MEMBER(rnic_show_record, gaps), record_gaps_name},
 };
 
 static const struct column counter_columns[] = {

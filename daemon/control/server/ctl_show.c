@@ -7,12 +7,14 @@
 #include "daemon/control/server/control_counters.h"
 #include "daemon/control/server/show_record.h"
 #include "daemon/control/server/troubles.h"
+#include "daemon/control/supervisor/device_link.h"
 #include "daemon/control/supervisor/device_rows.h"
 #include "daemon/control/supervisor/device_set.h"
 #include "daemon/shared/quota/client_limits.h"
 #include "daemon/shared/reports/show_rows.h"
 #include "daemon/shared/served_peer/ctl_call.h"
 #include "proto/base/bits.h"
+#include "proto/base/lane.h"
 #include "proto/base/time_units.h"
 
 #include <errno.h>
@@ -248,6 +250,19 @@ static bool show_accept_held(const struct show_walk *walk, const struct device_c
 	return true;
 }
 
+/* Whether the queue pair can be one of the process. Its texts are printed on terminals. */
+static bool show_check_qp(const struct device_child *process, void *row)
+{
+	struct rnic_show_qp qp;
+
+	memcpy(&qp, row, sizeof(qp));
+	device_link_clean_text(qp.last_error, sizeof(qp.last_error));
+	device_link_clean_text(qp.waiting_for, sizeof(qp.waiting_for));
+	device_link_clean_text(qp.timeout, sizeof(qp.timeout));
+	memcpy(row, &qp, sizeof(qp));
+	return qp.qpn >> RNIC_LANE_BITS == process->lane;
+}
+
 /*
  * Whether the viewer may see a row of a device process, which could claim anything: a row counts
  * only when its client is one of the process. Everybody may see the clients themselves.
@@ -260,6 +275,8 @@ static bool show_accept(void *context, const struct device_child *process, void 
 
 	memcpy(&client_id, row, sizeof(client_id));
 	client = client_find(walk->set, client_id);
+	if (walk->kind == RNIC_SHOW_QPS && !show_check_qp(process, row))
+		return false;
 	if (client == NULL)
 		return show_accept_held(walk, process, client_id, row);
 	if (client->device != process)

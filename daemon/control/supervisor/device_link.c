@@ -402,9 +402,9 @@ bool device_link_uses_gid(struct device_child *process, uint32_t index)
 
 /* --- in -------------------------------------------------------------------------------------- */
 
-/* Makes a text that a stranger wrote fit for a log line and a terminal. */
-static void link_clean_text(char *text)
+void device_link_clean_text(char *text, size_t bytes)
 {
+	text[bytes - 1] = '\0';
 	for (; *text != '\0'; text++)
 		if (*text < ' ' || *text > '~')
 			*text = '?';
@@ -419,8 +419,8 @@ static bool link_take_ready(struct device_child *process, struct process_receipt
 
 	if (process->state != DEVICE_CHILD_STARTING || ready->status > 0)
 		return false;
-	link_clean_text(ready->reason);
-	link_clean_text(ready->udp_port);
+	device_link_clean_text(ready->reason, sizeof(ready->reason));
+	device_link_clean_text(ready->udp_port, sizeof(ready->udp_port));
 	memcpy(process->udp_port, ready->udp_port, sizeof(process->udp_port));
 	if (ready->status != 0) {
 		device_child_happen(process, DEVICE_CHILD_UNFIT, ready->reason);
@@ -444,7 +444,7 @@ static bool link_take_order_reply(struct device_child *process, struct process_r
 	struct rnic_process_order_reply *answer = (void *)receipt->payload;
 
 	process->common->has_news = true;
-	link_clean_text(answer->reason);
+	device_link_clean_text(answer->reason, sizeof(answer->reason));
 	return pending_order_take(&process->order, answer);
 }
 
@@ -535,8 +535,8 @@ static bool link_take_trouble(struct device_child *process, struct process_recei
 
 	if (trouble->undelivered_error > 0)
 		return false;
-	link_clean_text(trouble->subject);
-	link_clean_text(trouble->reason);
+	device_link_clean_text(trouble->subject, sizeof(trouble->subject));
+	device_link_clean_text(trouble->reason, sizeof(trouble->reason));
 	host->trouble(host->context, process, trouble);
 	return true;
 }

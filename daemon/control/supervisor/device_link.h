@@ -87,4 +87,7 @@ void device_link_note_facts(struct device_child *process);
  */
 bool device_link_uses_gid(struct device_child *process, uint32_t index);
 
+/* Makes a text that the process wrote fit for a log line and a terminal, and ends it. */
+void device_link_clean_text(char *text, size_t bytes);
+
 #endif

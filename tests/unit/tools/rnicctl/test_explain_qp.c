@@ -76,7 +76,9 @@ static void test_records_do_not_overlap(void **state)
 	explanation = explain(2, false);
 	peer_rows[0].value = OWN;
 	assert_true(explanation->is_undetermined);
-	assert_non_null(strstr(explanation->detail, "--peer FILE"));
+	assert_null(strstr(explanation->detail, "--peer FILE"));
+	assert_non_null(strstr(explanation->gaps, "do not overlap"));
+	assert_non_null(strstr(explanation->gaps, "0x810002"));
 }
 
 static void test_peer_without_a_trace(void **state)
@@ -214,6 +216,30 @@ static void test_refused_connections(void **state)
 	}
 }
 
+/* A link that went down is that of the peer's own device, not of another process's. */
+static void test_leads_of_another_device(void **state)
+{
+	const struct explanation *explanation;
+
+	(void)state;
+	peer_rows[1] =
+		(struct rnic_show_record){.age_us = 64000000, .event = RNIC_RECORD_LINK, .pid = 77};
+	explanation = explain(2, false);
+	assert_true(explanation->is_undetermined);
+}
+
+/* Where a ring was shared, or too small, the explanation says so. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	assert_string_equal(explain(1, false)->gaps, "");
+	own_rows[2].gaps = RNIC_RECORD_GAP_SHARED;
+	assert_non_null(strstr(explain(1, false)->gaps, "shares a ring"));
+	own_rows[2].gaps = RNIC_RECORD_GAP_OLDER;
+	assert_non_null(strstr(explain(1, false)->gaps, "oldest entries are missing"));
+	own_rows[2].gaps = 0;
+}
+
 static void test_unknown_queue_pair(void **state)
 {
 	static struct explanation explanation;
@@ -231,6 +257,10 @@ int main(void)
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
+}
+
+		cmocka_unit_test(test_leads_of_another_device),
+		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
 
