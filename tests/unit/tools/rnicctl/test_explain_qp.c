@@ -257,8 +257,6 @@ int main(void)
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
-}
-
 		cmocka_unit_test(test_leads_of_another_device),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_unknown_queue_pair),
