@@ -52,6 +52,7 @@ struct sim *sim_create_with(const struct sim_config *config)
 			.max_qps = config->max_qps != 0 ? config->max_qps : 8,
 			.batch = config->batch != 0 ? config->batch : 16,
 			.is_direct = config->is_direct,
+			.has_no_recorder = config->has_no_recorder,
 			.has_no_credits = config->has_no_credits,
 			.has_ecn = config->has_ecn,
 			.line_rate = config->line_rate,

@@ -40,6 +40,7 @@ struct sim_config {
 	uint32_t kept_packets;	/* behind gaps, of each host; 0: 512 */
 	uint32_t drops_hosts;	/* bits of those that keep nothing */
 	bool is_direct;		/* client memory is mapped: payload is put in place at once */
+	bool has_no_recorder;	/* hosts record nothing */
 	FILE *trace;
 };
 

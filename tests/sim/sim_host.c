@@ -179,7 +179,6 @@ static int start_engine(struct sim_host *host)
 	int error;
 
 	prng_init(&host->random, host->seed);
-	host->engine_config.record = &host->record;
 	error = engine_init(&host->engine, &host->engine_config);
 	if (error != 0)
 		return error;
@@ -220,6 +219,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 		.line_rate = config->line_rate,
 		.kept_packets = config->kept_packets,
 		.has_ecn = config->has_ecn,
+		.record = config->has_no_recorder ? NULL : &host->record,
 	};
 	error = start_engine(host);
 	if (error != 0)

@@ -175,6 +175,7 @@ struct sim_host_config {
 	bool has_ecn;
 	uint64_t line_rate; /* bytes a second; 0: the default */
 	uint32_t kept_packets;
+	bool has_no_recorder;
 };
 
 int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *oracle,
