@@ -181,10 +181,8 @@ static void run_rows(const uint8_t *data, size_t size)
 		if (source->record_count < ROWS_MAX)
 			source->records[source->record_count++] = row_of(data + at);
 	}
-	if (data[0] >> 4 & 1)
-		strcpy(sources[0].boot_id, "same");
-	if (data[0] >> 5 & 1)
-		strcpy(sources[1].boot_id, "same");
+	sources[0].boot_id[0] = data[0] >> 4 & 1 ? 'a' : '\0';
+	sources[1].boot_id[0] = data[0] >> 5 & 1 ? 'a' : '\0';
 	explain_all(sources, 2);
 	explain_all(sources, 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file of rnicctl record save: JSON, {"format": "rnic-record", "version": 1, "boot_id",
- * "taken_us", "crc32"} and an array of objects for each kind of row. rnic-record(5) describes the
+ * "taken_us", "crc32"} and an array of objects for each kind of row. rnicctl(1) describes the
  * members. A later version may add members; a reader takes those that it knows, and refuses a file
  * that lacks one of them. The checksum is of the content, not of the spelling: a file that was
  * indented anew is good, one with another value or of two files is not.
