@@ -15,18 +15,24 @@
 #include <unistd.h>
 
 /*
- * A cursor: the source above the ring above the half. Sources: lanes, then ended processes, then
- * the shares of the journal of connections.
+ * A cursor: the time of the first reply above the source above the ring above the half. Sources:
+ * lanes, then ended processes, then the shares of the journal of connections. All replies of a
+ * listing count ages from that time, which is in units of 2^STAMP_UNIT_SHIFT ticks: else a row of a
+ * later reply would be older than it is, and come before the connection that it is of.
  */
-#define HALF_ENTRIES  (RNIC_RECORD_RING_ENTRIES / 2)
-#define RING_SHIFT    1
-#define SOURCE_SHIFT  8
-#define STEPS_MAX     4096 /* half rings of a reply */
-#define FIRST_SHELVED (RNIC_LANE_LAST + 1)
-#define FIRST_JOURNAL (FIRST_SHELVED + RECORD_SHELF_MAX)
+#define HALF_ENTRIES	 (RNIC_RECORD_RING_ENTRIES / 2)
+#define RING_SHIFT	 1
+#define SOURCE_SHIFT	 8
+#define STAMP_SHIFT	 17
+#define STAMP_MASK	 (UINT32_MAX >> STAMP_SHIFT) /* a listing takes less than 17 s */
+#define STAMP_UNIT_SHIFT 5
+#define STEPS_MAX	 4096 /* half rings of a reply */
+#define FIRST_SHELVED	 (RNIC_LANE_LAST + 1)
+#define FIRST_JOURNAL	 (FIRST_SHELVED + RECORD_SHELF_MAX)
 
 _Static_assert(CM_JOURNAL_ENTRIES <= HALF_ENTRIES, "a share of the journal fits where a half does");
 _Static_assert(RNIC_RECORD_RINGS < 1 << (SOURCE_SHIFT - RING_SHIFT), "a cursor has any ring");
+_Static_assert(FIRST_JOURNAL + CM_JOURNAL_USERS < 1 << (STAMP_SHIFT - SOURCE_SHIFT), "any source");
 
 /* A recorder, whose device process may have written anything. */
 struct record_source {
@@ -43,6 +49,7 @@ struct record_walk {
 	const struct client_set *set;
 	uid_t viewer;
 	struct show_rows *rows;
+	uint32_t tick; /* of the listing */
 };
 
 bool show_is_permitted_to(uid_t viewer, uid_t owner)
@@ -79,10 +86,19 @@ static void name_client(const struct client_set *set, const struct record_source
 }
 
 /* Adds the entry as a row, if the viewer may see it. */
+/* The age of an entry. What came after this turn began is a moment ago, not 19 hours. */
+static uint64_t age_us(const struct record_walk *walk, uint32_t tick)
+{
+	const uint32_t ticks = walk->tick - tick;
+
+	return ticks > UINT32_MAX / 2
+		       ? 0
+		       : ((uint64_t)ticks << RNIC_RECORD_TICK_SHIFT) / RNIC_NS_PER_US;
+}
+
 static void add_row(const struct record_walk *walk, const struct rnic_show_record *origin,
 		    const struct rnic_record_entry *entry)
 {
-	const uint32_t ticks = rnic_record_tick(walk->set->now_ns) - entry->tick;
 	struct rnic_show_record *row;
 
 	if (!show_is_permitted_to(walk->viewer, origin->uid))
@@ -91,10 +107,7 @@ static void add_row(const struct record_walk *walk, const struct rnic_show_recor
 	if (row == NULL)
 		return;
 	*row = *origin;
-	/* The process may have written after this turn began: a moment ago, not 19 hours. */
-	row->age_us = ticks > UINT32_MAX / 2
-			      ? 0
-			      : ((uint64_t)ticks << RNIC_RECORD_TICK_SHIFT) / RNIC_NS_PER_US;
+	row->age_us = age_us(walk, entry->tick);
 	row->event = entry->event;
 	row->detail = entry->detail;
 	row->extra = entry->extra;
@@ -212,7 +225,7 @@ static void add_message(const struct record_walk *walk, const struct cm_journal_
 		.pid = (uint32_t)message->pid,
 		.uid = message->uid,
 		.qpn = message->qpn,
-		.age_us = (walk->set->now_ns - message->at_ns) / RNIC_NS_PER_US,
+		.age_us = age_us(walk, rnic_record_tick(message->at_ns)),
 		.peer_qpn = message->peer_qpn,
 		.event = message->is_sent ? RNIC_RECORD_CM_SENT : RNIC_RECORD_CM_RECEIVED,
 		.detail = message->kind,
@@ -293,11 +306,20 @@ static bool add_part(const struct record_walk *walk, const struct record_source 
 	return true;
 }
 
+/* The number of the unit of time in which the listing began. */
+static uint32_t listing_unit(const struct client_set *set, uint32_t cursor)
+{
+	const uint32_t now = rnic_record_tick(set->now_ns) >> STAMP_UNIT_SHIFT;
+
+	return cursor == 0 ? now : now - ((now - (cursor >> STAMP_SHIFT)) & STAMP_MASK);
+}
+
 uint32_t show_record(const struct client_set *set, uid_t viewer, struct show_rows *rows,
 		     uint32_t cursor)
 {
-	const struct record_walk walk = {set, viewer, rows};
-	uint32_t number = cursor >> SOURCE_SHIFT;
+	const uint32_t unit = listing_unit(set, cursor);
+	const struct record_walk walk = {set, viewer, rows, (unit + 1) << STAMP_UNIT_SHIFT};
+	uint32_t number = (cursor & ((1u << STAMP_SHIFT) - 1)) >> SOURCE_SHIFT;
 	uint32_t part = cursor & ((1u << SOURCE_SHIFT) - 1);
 	uint32_t steps = STEPS_MAX;
 	struct record_source source;
@@ -308,7 +330,7 @@ uint32_t show_record(const struct client_set *set, uid_t viewer, struct show_row
 			part = 0;
 		for (;; part++) {
 			if (rows->max - rows->count < HALF_ENTRIES || steps-- == 0)
-				return number << SOURCE_SHIFT | part;
+				return unit << STAMP_SHIFT | number << SOURCE_SHIFT | part;
 			if (add_part(&walk, &source, part >> RING_SHIFT, part & 1))
 				break;
 		}

@@ -192,6 +192,6 @@ check "no daemon" refuses "no rnicd answers" --socket "$WORK/nobody" --last
 check "no record" refuses "no record that can be read" --peer "$WORK/nothing" --last
 check "a damaged record" refuses "no record that can be read" --peer "$WORK/damaged" --last
 check "a record of another version" refuses "another version" --peer "$WORK/later" --last
-check "a record with a wrong number" refuses "missing or damaged" --peer "$WORK/wrong" --last
+check "a record with a wrong number" refuses "it was changed" --peer "$WORK/wrong" --last
 
 topology_finish

@@ -22,6 +22,7 @@
 #define ROWS_MAX    150000
 
 static struct client_set set;
+static uint64_t page_ns; /* between two replies */
 static struct rnic_record_region region;
 static struct rnic_show_record rows[ROWS_MAX];
 
@@ -69,6 +70,7 @@ static uint32_t show_to(uid_t viewer)
 		assert_true(count + page.max <= ROWS_MAX);
 		cursor = show_record(&set, viewer, &page, cursor);
 		count += page.count;
+		set.now_ns += page_ns;
 	} while (cursor != 0);
 	return count;
 }
@@ -179,6 +181,28 @@ static void test_nonsense(void **state)
 	}
 }
 
+/* Ages are those of one moment, however long the replies take: a later entry is not older. */
+static void test_ages(void **state)
+{
+	const uint32_t tick = rnic_record_tick(FIXTURE_SECOND / 2);
+	uint32_t count;
+
+	(void)state;
+	put(1, RNIC_RECORD_CONNECTED, QPN, 0x456, tick);
+	for (uint32_t ring = RNIC_RECORD_FIRST_RING; ring < RNIC_RECORD_RINGS; ring++) {
+		region.rings[ring].qpn = QPN;
+		for (uint32_t i = 0; i < RNIC_RECORD_RING_ENTRIES; i++)
+			put(ring, RNIC_RECORD_NAK_SENT, i, 0, tick + 1);
+	}
+	shelve();
+	page_ns = FIXTURE_SECOND / 100;
+	count = show_to(0);
+	page_ns = 0;
+	assert_true(rows[0].age_us >= 500000 && rows[0].age_us < 502000);
+	for (uint32_t i = 1; i < count; i++)
+		assert_true(rows[i].age_us < rows[0].age_us && rows[i].age_us > 499000);
+}
+
 /* The shelf is shared by user: whoever puts most records loses the oldest of them. */
 static void test_shelf_is_shared(void **state)
 {
@@ -206,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_viewers, open_set, close_set),
 		cmocka_unit_test_setup_teardown(test_queue_pairs_of_others, open_set, close_set),
 		cmocka_unit_test_setup_teardown(test_nonsense, open_set, close_set),
+		cmocka_unit_test_setup_teardown(test_ages, open_set, close_set),
 		cmocka_unit_test_setup_teardown(test_shelf_is_shared, open_set, close_set),
 	};
 
