@@ -539,6 +539,12 @@ static void judge_silence(struct inquiry *inquiry, const struct evidence *source
 	}
 }
 
+/* Whether the queue pair still waits for the answer that the time-out was about. */
+static bool is_still_silent(const struct end *own, const struct rnic_show_record *timed_out)
+{
+	return own->qp == NULL || own->qp->unacknowledged_psn == timed_out->psn;
+}
+
 /*
  * Nothing failed so far: the last entry may say for what the queue pair waits, or waited when its
  * program was ended. `text` is the device's own sentence, of a living one.
@@ -549,7 +555,8 @@ static void judge_wait(struct inquiry *inquiry, const struct evidence *sources, 
 	const struct rnic_show_record *last = last_of_ring(&inquiry->own);
 	const char *text = inquiry->own.qp != NULL ? inquiry->own.qp->waiting_for : "";
 
-	if (last != NULL && last->event == RNIC_RECORD_TIMED_OUT) {
+	if (last != NULL && last->event == RNIC_RECORD_TIMED_OUT &&
+	    is_still_silent(&inquiry->own, last)) {
 		judge_silence(inquiry, sources, count, explanation);
 		explanation->error = rnic_cause_of(RNIC_CAUSE_WAITING);
 	} else if (last != NULL && last->event == RNIC_RECORD_NAK_RECEIVED &&

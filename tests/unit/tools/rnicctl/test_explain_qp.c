@@ -228,6 +228,27 @@ static void test_leads_of_another_device(void **state)
 	assert_true(explanation->is_undetermined);
 }
 
+/* A time-out whose answer came later is not what the queue pair waits for. */
+static void test_silence_that_ended(void **state)
+{
+	static struct explanation explanation;
+	struct rnic_show_qp own_qp = {.qpn = OWN,
+				      .peer_qpn = PEER,
+				      .state = RNIC_QP_STATE_RTS,
+				      .waiting_for = "its program"};
+
+	(void)state;
+	sources[0] = (struct evidence){
+		.records = own_rows, .record_count = 3, .qps = &own_qp, .qp_count = 1};
+	own_qp.unacknowledged_psn = own_rows[2].psn;
+	assert_true(explain_qp(sources, 1, OWN, &explanation));
+	assert_true(explanation.is_undetermined);
+	own_qp.unacknowledged_psn = own_rows[2].psn + 8;
+	assert_true(explain_qp(sources, 1, OWN, &explanation));
+	assert_false(explanation.is_undetermined);
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_WAITING);
+}
+
 /* Where a ring was shared, or too small, the explanation says so. */
 static void test_gaps(void **state)
 {
@@ -258,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_leads_of_another_device),
+		cmocka_unit_test(test_silence_that_ended),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
