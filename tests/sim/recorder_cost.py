@@ -35,14 +35,13 @@ def main():
     worst = 0.0
     print("path    loss  with recorder  without  ratio")
     with tempfile.TemporaryDirectory() as folder:
-        for path in ("shared", "direct"):
-            for loss in ("0", "1"):
-                with_it, without = (count(sys.argv[1], recorder, path, loss, folder)
-                                    for recorder in ("on", "off"))
-                ratio = with_it / without
-                print(f"{path:6}  {loss} %  {with_it:13.0f}  {without:7.0f}  {ratio:.4f}")
-                if loss == "0":
-                    worst = max(worst, ratio)
+        for path, loss in (("shared", "0"), ("direct", "0"), ("shared", "1")):
+            with_it, without = (count(sys.argv[1], recorder, path, loss, folder)
+                                for recorder in ("on", "off"))
+            ratio = with_it / without
+            print(f"{path:6}  {loss} %  {with_it:13.0f}  {without:7.0f}  {ratio:.4f}")
+            if loss == "0":
+                worst = max(worst, ratio)
     return 1 if worst > MOST else 0
 
 

@@ -7,6 +7,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../family/user_programs.sh"
 
+declare -A program_pid program_input # of user_programs.sh
+
 require_users
 topology_start one uring 4
 [ ! -e "$BUILD/lib/librnic-direct.so" ] || has_direct=yes
@@ -113,6 +115,15 @@ if [ -n "${has_direct:-}" ]; then
 fi
 
 echo "# damaged records"
+# has_checksum FILE: computed as the manual says.
+has_checksum() {
+	python3 -c '
+import json, sys, zlib
+d = json.load(open(sys.argv[1])); written = d.pop("crc32")
+text = json.dumps(d, sort_keys=True, separators=(",", ":"))
+sys.exit(written != zlib.crc32(text.encode()))' "$1"
+}
+check "the checksum is the one of the manual" has_checksum "$WORK/saved/root"
 explains_with() {
 	says $user_b "$1" explain --peer "$WORK/peer.record" "$of_b"
 }
