@@ -121,7 +121,33 @@ bool evidence_seal(json_t *document)
 	       json_object_set_new(document, FILE_CHECKSUM, json_integer(checksum)) == 0;
 }
 
+/* Other bytes act on the terminal that they are printed on, or are no UTF-8. */
+static bool is_plain(char byte)
+{
+	return byte >= ' ' && byte <= '~';
+}
+
+static bool text_is_plain(const char *text)
+{
+	while (is_plain(*text))
+		text++;
+	return *text == '\0';
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
+
+static json_t *text_json(const char *text, size_t bytes)
+{
+	char *plain = strndup(text, bytes);
+	json_t *value;
+
+	for (char *byte = plain; byte != NULL && *byte != '\0'; byte++)
+		if (!is_plain(*byte))
+			*byte = '?';
+	value = json_string(plain);
+	free(plain);
+	return value;
+}
 
 static json_t *field_json(const struct file_field *field, const uint8_t *row)
 {
@@ -129,9 +155,7 @@ static json_t *field_json(const struct file_field *field, const uint8_t *row)
 	uint64_t number;
 
 	if (field->is_text)
-		return json_stringn_nocheck(
-			(const char *)row + field->offset,
-			strnlen((const char *)row + field->offset, field->bytes));
+		return text_json((const char *)row + field->offset, field->bytes);
 	if (field->bytes == sizeof(number)) {
 		memcpy(&number, row + field->offset, sizeof(number));
 		return json_integer((json_int_t)(number & INT64_MAX));
@@ -204,15 +228,6 @@ int evidence_save(const struct evidence *evidence, const char *path)
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
-
-/* Nothing in a text acts on the terminal that it is printed on. */
-static bool text_is_plain(const char *text)
-{
-	for (; *text != '\0'; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			return false;
-	return true;
-}
 
 static bool text_read(const struct file_field *field, const char *text, uint8_t *row)
 {

@@ -203,6 +203,7 @@ static void test_values(void **state)
 		{"record", "program", "7", -EINVAL},
 		{"record", "program", "\"\\u001b[2J\"", -EINVAL},
 		{"record", "unknown", "7", 0},
+		{"record", "program", "\"\\u009b2J\"", -EINVAL},
 		{"qps", "waiting_for", "\"a\\nb\"", -EINVAL},
 		{NULL, "qps", "{}", -EINVAL},
 		{NULL, "qps", "[7]", -EINVAL},
@@ -249,6 +250,19 @@ static void test_two_in_one(void **state)
 	json_decref(second);
 }
 
+/* Bytes of a text that are no printable ASCII make no file that cannot be written or read. */
+static void test_text_of_any_bytes(void **state)
+{
+	struct rnic_show_client odd[] = {{.program = "a\033b\xff"}};
+	struct evidence some = {.clients = odd, .client_count = 1}, found;
+
+	(void)state;
+	assert_int_equal(evidence_save(&some, path), 0);
+	assert_int_equal(load_quietly(&found), 0);
+	assert_string_equal(found.clients[0].program, "a?b?");
+	evidence_free(&found);
+}
+
 static void test_too_many_rows(void **state)
 {
 	const struct evidence many = {.qp_count = 400001};
@@ -260,9 +274,13 @@ static void test_too_many_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	   cmocka_unit_test(test_flipped_bits),
-		cmocka_unit_test(test_cuts),	   cmocka_unit_test(test_values),
-		cmocka_unit_test(test_two_in_one), cmocka_unit_test(test_too_many_rows),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_flipped_bits),
+		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_two_in_one),
+		cmocka_unit_test(test_too_many_rows),
+		cmocka_unit_test(test_text_of_any_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, close_file);
