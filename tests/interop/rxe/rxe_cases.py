@@ -151,7 +151,7 @@ NO_CHECK = {"first": Status.SUCCESS, "second": Status.SUCCESS, "requester": Stat
 
 # Seen on 6.12 and 7.2, and not on 6.1; the kernels between them were not tried.
 CHECKS_LENGTH = FLUSHES_FIRST = (6, 12)
-FORGETS_EMPTY_READS = (6, 12)
+REPEATS_BY_LAST_LENGTH = (6, 12)
 TELLS_ACCESS = (7, 0)
 
 PAGE_START = ("rxe copies from and to the start of a page that is paged on demand, wherever in it "
@@ -192,6 +192,16 @@ DEVIATIONS = [
               "rxe acknowledges a SEND with invalidate that it has refused"),
     Deviation("RC write beyond a window", "rnicd", {},
               "rxe checks a memory window's key and rights, but only the region's range"),
+    # read_reply() of rxe_resp.c takes the length of the READ or WRITE that it got last for that of
+    # the READ that it repeats, and then has no memory region to read from. The queue pair breaks,
+    # and where the NAK is lost, a request before the READ ends in RETRY_EXC_ERR. Storms have no
+    # READ or WRITE of 0 bytes for that reason (Stage.storm).
+    Deviation("RC READ before an empty WRITE, asked for again", "rnicd", {},
+              "rxe refuses a READ that it has answered, NAK 0x62, once a WRITE of 0 bytes came",
+              since=REPEATS_BY_LAST_LENGTH),
+    Deviation("RC empty READ, asked for again", "rnicd", {},
+              "rxe never answers a READ of 0 bytes again whose answer was lost",
+              since=REPEATS_BY_LAST_LENGTH),
     Deviation("U[CD] receive too short", "rnicd", {},
               "rxe breaks the queue pair over a UC or UD message that is too long, which is to be "
               "dropped"),
@@ -212,9 +222,6 @@ DEVIATIONS = [
     Deviation("", "rnicd", {},
               "rxe takes each FIRST or ONLY on UC for the next message, one that is late or came "
               "before too (UnreliableExchange.check_arrived)"),
-    Deviation("", "rnicd", {},
-              "rxe never answers a READ of 0 bytes again whose answer was lost (Stage.storm)",
-              since=FORGETS_EMPTY_READS),
     Deviation("", "rxe", {},
               "rxe takes an ACK with the PSN of a READ or atomic for the answer, which it then "
               "never asks for (acknowledge_again() in responder_answer.c)"),

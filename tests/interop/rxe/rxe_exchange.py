@@ -32,6 +32,11 @@ class Operation(NamedTuple):
     is_atomic: bool = False
     invalidates: bool = False
 
+    @property
+    def names_memory(self):
+        """Of the responder, of a length that the request says."""
+        return self.is_read or self.is_write
+
 
 ALL, CONNECTED, RELIABLE = tuple(Service), (Service.RC, Service.UC), (Service.RC,)
 

@@ -249,8 +249,9 @@ class Stage:
             options = {"path_mtu": cases.PATH_MTUS[mtu], "timeout": timeout}
             connect(*ends, options, options)
             plan = mixed_plan(RC_OPERATIONS, 100, 4 * mtu, start)
-            if responder.name == "rxe" and responder.kernel >= cases.FORGETS_EMPTY_READS:
-                plan = [(operation, max(size, operation == "READ")) for operation, size in plan]
+            if responder.name == "rxe" and responder.kernel >= cases.REPEATS_BY_LAST_LENGTH:
+                plan = [(operation, max(size, OPERATIONS[operation].names_memory))
+                        for operation, size in plan]
             wrong += exchange(*ends, lay_out(plan))
         return wrong
 

@@ -13,6 +13,7 @@ from rxe_peer import (BUFFER_BYTES, Endpoint, QKEY, SIGNALED, Service, State, St
 RC_OPERATIONS = [name for name, kind in OPERATIONS.items()
                  if Service.RC in kind.services and not kind.invalidates]
 BRIEF_MS = 60       # for what must not come
+LATE_RETRY = 16     # the timeout of a requester that asks again after the answers could come
 
 
 def rc_pair(requester, responder, family, first_options=None, second_options=None, **members):
@@ -151,19 +152,35 @@ def peer_in_error(requester, responder, family):
         unless("receive", statuses(second, "recv", 1), [Status.WR_FLUSH_ERR])
 
 
-def outage(requester, responder, family):
-    """Nothing arrives from the guest for a while that is shorter than all retries."""
+def without_answers(requester, responder, family, plan, timeout=14):
+    """The exchange of a plan, while for a time that is shorter than all retries nothing arrives from
+    the guest. `timeout` as for ibv_modify_qp()."""
     guest = requester if requester.name == "rxe" else responder
-    ends = rc_pair(requester, responder, family)
+    ends = rc_pair(requester, responder, family, {"timeout": timeout})
     Exchange.prepare(*ends)
     guest.run("/bin/tc qdisc add dev eth0 root netem loss 100%")
     try:
-        run = Exchange(*ends, lay_out(mixed_plan(RC_OPERATIONS, 20, 5000, 5)))
+        run = Exchange(*ends, lay_out(plan))
         run.post()
         early = ends[0].poll("send", 1, 150)
     finally:
         guest.run("/bin/tc qdisc del dev eth0 root")
     return unless("completions without an answer", early, []) + run.finish()
+
+
+def outage(requester, responder, family):
+    return without_answers(requester, responder, family, mixed_plan(RC_OPERATIONS, 20, 5000, 5))
+
+
+def read_before_empty_write(requester, responder, family):
+    """The READ is asked for again when the responder has done the WRITE of 0 bytes behind it."""
+    return without_answers(requester, responder, family, [("READ", 100), ("WRITE", 0)],
+                           LATE_RETRY)
+
+
+def empty_read_again(requester, responder, family):
+    """A READ of 0 bytes is asked for again."""
+    return without_answers(requester, responder, family, [("READ", 0)])
 
 
 def invalidate_unknown_key(requester, responder, family):
@@ -329,6 +346,8 @@ SCENARIOS = {
     "RC peer destroyed": silent_after_destroy,
     "RC peer in error": peer_in_error,
     "RC outage": outage,
+    "RC READ before an empty WRITE, asked for again": read_before_empty_write,
+    "RC empty READ, asked for again": empty_read_again,
     "RC invalidate unknown key": invalidate_unknown_key,
     "RC window taken away": window_taken_away,
     "RC write beyond a window": write_beyond_window,
