@@ -81,8 +81,8 @@ guest_make_rxe() {
 
 guest_run() {
 	local image
-	image=$(find "$root/boot" "$root/usr/lib/modules/$guest_kernel" -maxdepth 1 -name 'vmlinuz*' |
-		head -n 1)
+	image=$(find "$root/boot" "$root/usr/lib/modules/$guest_kernel" -maxdepth 1 \
+		-name 'vmlinuz*' | head -n 1)
 	cat >"$guest_tree/init" <<-INIT
 		#!/bin/busybox sh
 		/bin/busybox --install -s /bin

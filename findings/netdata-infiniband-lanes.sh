@@ -52,9 +52,10 @@ for ((i = 0; i < 300; i++)); do
 	sleep 0.1
 done
 ask() { # the average of ten seconds, in kilobits a second
-	local query="after=-10&points=1&group=average&format=csv"
+	local chart=Infiniband.ib_cntbytes_$1-1
 	exec 3<>/dev/tcp/127.0.0.1/19999
-	printf 'GET /api/v1/data?chart=Infiniband.ib_cntbytes_%s-1&%s HTTP/1.0\r\n\r\n' "$1" "$query" >&3
+	printf 'GET %s HTTP/1.0\r\n\r\n' \
+		"/api/v1/data?chart=$chart&after=-10&points=1&group=average&format=csv" >&3
 	sed -n '$s/.*,-\([0-9]*\)[.0-9]*\r*$/\1/p' <&3
 }
 ask mlx5_0

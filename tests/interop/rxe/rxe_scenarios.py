@@ -153,8 +153,8 @@ def peer_in_error(requester, responder, family):
 
 
 def without_answers(requester, responder, family, plan, timeout=14):
-    """The exchange of a plan, while for a time that is shorter than all retries nothing arrives from
-    the guest. `timeout` as for ibv_modify_qp()."""
+    """The exchange of a plan. For a time that is shorter than all retries nothing arrives from the
+    guest. `timeout` as for ibv_modify_qp()."""
     guest = requester if requester.name == "rxe" else responder
     ends = rc_pair(requester, responder, family, {"timeout": timeout})
     Exchange.prepare(*ends)
