@@ -6,11 +6,11 @@
 #   guest_make SUITE KERNEL VERSION PACKAGE...   makes a root file system, $root, with the packages
 #                      of Linux VERSION, and with those that are named
 #   guest_make_rxe     the same with the Linux of sid, rdma_rxe, libibverbs, and rxe_pair.h
-#   guest_program PATH compiles PATH.c of $root, and takes the program
+#   guest_program PATH [OPTION...]               compiles PATH.c of $root, and takes the program
 #   guest_module NAME  takes a module of that kernel, and those that it needs, into the guest
 #   guest_file PATH    takes a file of $root, and the libraries of a program
 #   guest_run INIT     boots it, runs the commands INIT by busybox's shell, and ends it; prints the
-#                      lines that begin with @@
+#                      lines that begin with @@; programs that busybox has too need their path
 #
 # It needs root, mmdebstrap and qemu-system-x86, and removes the root file system at the end.
 set -u
@@ -65,7 +65,7 @@ guest_file() {
 }
 
 guest_program() {
-	chroot "$root" gcc -o "$1" "$1.c" -libverbs || exit 1
+	chroot "$root" gcc -o "$1" "$1.c" "${@:2}" || exit 1
 	guest_file "$1"
 }
 

@@ -16,7 +16,7 @@
 # shellcheck source=findings/guest.sh
 . "$(dirname "$0")/guest.sh"
 
-guest_make trixie 6.12.117+deb13-amd64 6.12.117-1 gcc libc6-dev libibverbs-dev
+guest_make trixie 6.12.117+deb13-amd64 6.12.117-1 gcc libc6-dev
 cat >"$root/batches.c" <<'END'
 #include <arpa/inet.h>
 #include <netinet/udp.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # rdma_rxe of Linux 7.2 sends FLUSH with an ICRC that does not fit the packet. The ICRC is the CRC
-# of all fields of the packet that no router changes (IBTA 1.4, 9.8 and A17.3.3), whatever the
+# of all fields of the packet that no router changes (IBTA 1.4, 7.8.1 and A17.3.3), whatever the
 # operation. Below, two devices of rxe at the ends of a wire exchange a WRITE and a FLUSH, and each
 # packet on the wire is checked: that of the FLUSH alone is wrong. The other rxe makes the same
 # mistake and takes it, so that both complete; a peer of another kind drops it, and the requester
@@ -100,7 +100,7 @@ int main(void)
 	judge_packets(wire);
 }
 END
-guest_program /flush
+guest_program /flush -libverbs
 output=$(guest_run '
 	unshare -n sleep 1000 &
 	sleep 1

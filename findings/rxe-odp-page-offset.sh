@@ -39,7 +39,7 @@ int main(void)
 	printf("@@ status %d, start %.7s, middle %.7s\n", status, to, to + MIDDLE);
 }
 END
-guest_program /write
+guest_program /write -libverbs
 output=$(guest_run '
 	/sbin/ip link add va type veth peer name vb
 	/sbin/ip address add 10.9.9.1/24 dev va
