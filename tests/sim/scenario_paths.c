@@ -103,9 +103,12 @@ static struct outcome show_path(const struct path *path, const struct trouble *t
 static void losses_leave_a_share(void **state)
 {
 	const struct path path = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
+	const struct path reads = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_READ, 1 * SIM_S};
 
 	(void)state;
 	assert_true(show_path(&path, &(struct trouble){.loss_ppm = 1000}).percent >= 60);
+	/* Responses behind a gap are kept, and each READ request has holes of its own. */
+	assert_true(show_path(&reads, &(struct trouble){.loss_ppm = 1000}).percent >= 60);
 	/* One hole a round trip: 4096 B / (0.001 * 10 ms), and most of that. */
 	assert_true(
 		show_path(&path, &(struct trouble){.loss_ppm = 1000, .is_untold = true}).percent >=

@@ -464,24 +464,37 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 	uint64_t wait_ns = delayed_acknowledgement_next_ns(engine);
 	uint64_t timer_ns = retry_ns < pace_ns ? retry_ns : pace_ns;
 
-	if (!list_is_empty(&engine->kept.draining))
+	if (!list_is_empty(&engine->kept.draining) ||
+	    !list_is_empty(&engine->kept.draining_responses))
 		return engine->now_ns;
 	if (window_ns < timer_ns)
 		timer_ns = window_ns;
 	return timer_ns < wait_ns ? timer_ns : wait_ns;
 }
 
-/* The next QP whose gap has closed takes a slice of what it keeps. */
-static void drain_kept(struct engine *engine)
+/* The next QP of `draining`, off the list; NULL: none. */
+static struct kept *next_draining(struct list *draining)
 {
 	struct kept *kept;
 
-	if (list_is_empty(&engine->kept.draining))
-		return;
-	kept = list_first_entry(&engine->kept.draining, struct kept, drain_node);
+	if (list_is_empty(draining))
+		return NULL;
+	kept = list_first_entry(draining, struct kept, drain_node);
 	list_remove(&kept->drain_node);
-	if (!qp_is_closed(RNIC_CONTAINER_OF(kept, struct qp, kept)))
-		responder_drain(RNIC_CONTAINER_OF(kept, struct qp, kept));
+	return kept;
+}
+
+/* The next QPs whose gap has closed take a slice of what they keep. */
+static void drain_kept(struct engine *engine)
+{
+	struct kept *requests = next_draining(&engine->kept.draining);
+	struct kept *responses = next_draining(&engine->kept.draining_responses);
+
+	if (requests != NULL && !qp_is_closed(RNIC_CONTAINER_OF(requests, struct qp, kept)))
+		responder_drain(RNIC_CONTAINER_OF(requests, struct qp, kept));
+	if (responses != NULL &&
+	    !qp_is_closed(RNIC_CONTAINER_OF(responses, struct qp, kept_responses)))
+		completer_drain(RNIC_CONTAINER_OF(responses, struct qp, kept_responses));
 }
 
 void engine_tick(struct engine *engine, uint64_t now_ns)

@@ -76,6 +76,7 @@ struct qp {
 	struct requester requester;
 	struct retry retry;
 	struct round_trip round_trip;
+	struct kept kept_responses; /* behind one that is missing */
 	struct congestion congestion;
 	struct delayed_acknowledgement delayed_acknowledgement;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/objects/kept.h"
 
-#include "lib/nic/engine/qp_state.h"
+#include "lib/nic/engine/engine_state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,6 +15,7 @@ int kept_pool_init(struct kept_pool *pool, uint32_t slot_count)
 	*pool = (struct kept_pool){.slot_count = slot_count};
 	list_init(&pool->keepers);
 	list_init(&pool->draining);
+	list_init(&pool->draining_responses);
 	if (slot_count == 0)
 		return 0;
 	/* The system gives memory to a slot only when the slot is used for the first time. */
@@ -56,7 +57,17 @@ void kept_give_back(struct engine *engine, struct kept_packet *packet)
 	give_slots_back(&engine->kept, packet, packet, 1);
 }
 
-/* --- the packets of a QP ---------------------------------------------------------------------- */
+void kept_give_back_all(struct engine *engine, struct kept_packet *packets)
+{
+	while (packets != NULL) {
+		struct kept_packet *next = packets->next;
+
+		kept_give_back(engine, packets);
+		packets = next;
+	}
+}
+
+/* --- the packets behind a gap ----------------------------------------------------------------- */
 
 void kept_init(struct kept *kept)
 {
@@ -65,48 +76,41 @@ void kept_init(struct kept *kept)
 	list_init(&kept->drain_node);
 }
 
-void kept_forget(struct qp *qp)
+void kept_forget(struct engine *engine, struct kept *kept)
 {
-	struct kept *kept = &qp->kept;
-
 	if (kept->first == NULL)
 		return;
-	give_slots_back(&qp->engine->kept, kept->first, kept->last_run->run_last,
-			kept->packet_count);
+	give_slots_back(&engine->kept, kept->first, kept->last_run->run_last, kept->packet_count);
 	list_remove(&kept->node);
 	list_remove(&kept->drain_node);
 	kept_init(kept);
 }
 
-void kept_note_progress(struct qp *qp)
+void kept_note_progress(struct engine *engine, struct kept *kept)
 {
-	struct kept *kept = &qp->kept;
-
-	kept->progress_ns = qp->engine->now_ns;
+	kept->progress_ns = engine->now_ns;
 	list_remove(&kept->node);
-	list_add_tail(&qp->engine->kept.keepers, &kept->node);
+	list_add_tail(&engine->kept.keepers, &kept->node);
 }
 
-/* Whether `qp` may have one slot more. */
-static bool has_slot_for(const struct qp *qp)
+/* Whether `kept` may have one slot more. */
+static bool has_slot_for(const struct kept_pool *pool, const struct kept *kept)
 {
-	const struct kept_pool *pool = &qp->engine->kept;
 	const uint64_t free_count = pool->slot_count - pool->used_count;
 
-	return qp->kept.packet_count < free_count * LIMIT_KEPT_SHARE;
+	return kept->packet_count < free_count * LIMIT_KEPT_SHARE;
 }
 
-/* Takes the slots of the QP that waits for its gap the longest, if its peer seems to be gone. */
-static void take_from_idle(const struct qp *qp)
+/* Takes the slots of the one that waits for its gap the longest, if its peer seems to be gone. */
+static void take_from_idle(struct engine *engine, const struct kept *kept)
 {
-	const struct kept_pool *pool = &qp->engine->kept;
 	struct kept *oldest;
 
-	if (list_is_empty(&pool->keepers))
+	if (list_is_empty(&engine->kept.keepers))
 		return;
-	oldest = list_first_entry(&pool->keepers, struct kept, node);
-	if (oldest != &qp->kept && qp->engine->now_ns - oldest->progress_ns >= LIMIT_KEPT_NS)
-		kept_forget(RNIC_CONTAINER_OF(oldest, struct qp, kept));
+	oldest = list_first_entry(&engine->kept.keepers, struct kept, node);
+	if (oldest != kept && engine->now_ns - oldest->progress_ns >= LIMIT_KEPT_NS)
+		kept_forget(engine, oldest);
 }
 
 /* The last run that begins before `psn` or with it; NULL: none. */
@@ -158,41 +162,47 @@ static void link_packet(struct kept *kept, struct kept_packet *before, struct ke
 	kept->run_count--;
 }
 
+/* Whether the run `before`, the last one not behind `packet`, has the packet already. */
+static bool is_copy(const struct kept_packet *before, const struct rnic_packet *packet)
+{
+	return before != NULL && rnic_psn_distance(packet->psn, before->run_last->packet.psn) <= 0;
+}
+
 /* Whether the rules let `packet` be kept behind the run `before`. */
 static bool may_keep(const struct kept *kept, const struct kept_packet *before,
 		     const struct rnic_packet *packet)
 {
-	if (before != NULL && rnic_psn_distance(packet->psn, before->run_last->packet.psn) <= 0)
-		return false; /* a copy */
 	return kept->run_count < LIMIT_KEPT_RUNS ||
 	       (before != NULL && follows(before, packet->psn));
 }
 
-void kept_add(struct qp *qp, const struct rnic_packet *packet)
+bool kept_add(struct engine *engine, struct kept *kept, const struct rnic_packet *packet)
 {
-	struct kept_packet *before = run_before(&qp->kept, packet->psn);
+	struct kept_packet *before = run_before(kept, packet->psn);
 	struct kept_packet *slot;
 
-	if (!may_keep(&qp->kept, before, packet))
-		return;
-	if (!has_slot_for(qp))
-		take_from_idle(qp);
-	if (!has_slot_for(qp))
-		return;
-	slot = take_slot(&qp->engine->kept);
+	if (is_copy(before, packet))
+		return true;
+	if (!may_keep(kept, before, packet))
+		return false;
+	if (!has_slot_for(&engine->kept, kept))
+		take_from_idle(engine, kept);
+	if (!has_slot_for(&engine->kept, kept))
+		return false;
+	slot = take_slot(&engine->kept);
 	slot->packet = *packet;
 	slot->packet.payload = slot->payload;
 	if (packet->payload_bytes > 0)
 		memcpy(slot->payload, packet->payload, packet->payload_bytes);
-	if (qp->kept.first == NULL)
-		kept_note_progress(qp);
-	link_packet(&qp->kept, before, slot);
-	qp->kept.packet_count++;
+	if (kept->first == NULL)
+		kept_note_progress(engine, kept);
+	link_packet(kept, before, slot);
+	kept->packet_count++;
+	return true;
 }
 
-struct kept_packet *kept_take_first(struct qp *qp)
+struct kept_packet *kept_take_first(struct kept *kept)
 {
-	struct kept *kept = &qp->kept;
 	struct kept_packet *first = kept->first;
 	struct kept_packet *next = first->next;
 

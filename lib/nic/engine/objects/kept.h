@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of the packets that came behind a gap, so that the requester has to send again only what
- * is missing. Nothing is checked, placed, completed or acknowledged before the gap has closed: then
- * the responder takes the packets in PSN order, as if they came now.
+ * Copies of the packets that came behind a gap, so that only what is missing has to be sent again:
+ * requests at the responder, and responses at the requester (response_gap.h). Nothing is placed,
+ * completed or acknowledged before the gap has closed: then the packets are taken in PSN order, as
+ * if they came now.
  *
  * The memory is the engine's, slots that are allocated with the engine. Each QP may hold
  * LIMIT_KEPT_SHARE times as many as are free, so that one QP leaves some to others. Where there is
@@ -18,8 +19,9 @@
 #include "lib/nic/engine/objects/kept_state.h"
 #include "proto/wire/packet.h"
 
+#include <stdbool.h>
+
 struct engine;
-struct qp;
 
 struct kept_packet {
 	struct rnic_packet packet;    /* its payload is `payload` */
@@ -35,20 +37,23 @@ void kept_pool_fini(struct kept_pool *pool);
 
 void kept_init(struct kept *kept);
 
-/* Keeps a copy of `packet`, which came behind a gap, if there is room. */
-void kept_add(struct qp *qp, const struct rnic_packet *packet);
+/* Keeps a copy of `packet`, which came behind a gap. False: there is no room. */
+bool kept_add(struct engine *engine, struct kept *kept, const struct rnic_packet *packet);
 
 /*
- * Takes the first packet off the list; the QP has one. The caller gives the packet back once its
+ * Takes the first packet off the list; there is one. The caller gives the packet back once its
  * payload is placed.
  */
-struct kept_packet *kept_take_first(struct qp *qp);
+struct kept_packet *kept_take_first(struct kept *kept);
 void kept_give_back(struct engine *engine, struct kept_packet *packet);
 
-/* Drops all packets that `qp` keeps. */
-void kept_forget(struct qp *qp);
+/* Gives back packets that were taken, a list by `next`. */
+void kept_give_back_all(struct engine *engine, struct kept_packet *packets);
 
-/* A gap of `qp` has closed: the QP counts as the one that made progress last. */
-void kept_note_progress(struct qp *qp);
+/* Drops all packets. */
+void kept_forget(struct engine *engine, struct kept *kept);
+
+/* A gap has closed: `kept` counts as the one that made progress last. */
+void kept_note_progress(struct engine *engine, struct kept *kept);
 
 #endif

@@ -16,19 +16,21 @@ struct kept_pool {
 	uint32_t slot_count;
 	uint32_t touched_count; /* slots behind them were never in use */
 	uint32_t used_count;
-	struct list keepers;  /* struct qp.kept, the longest without progress first */
-	struct list draining; /* struct qp.kept whose first packet is expected */
+	struct list keepers;		/* struct kept, the longest without progress first */
+	struct list draining;		/* struct qp.kept whose first packet is expected */
+	struct list draining_responses; /* struct qp.kept_responses, likewise */
 };
 
-/* The packets of a QP behind a gap, in PSN order; a run is packets that follow each other. */
+/* The packets of a QP behind a gap of one direction, in PSN order; a run is packets that follow
+ * each other. */
 struct kept {
 	struct kept_packet *first;    /* NULL: none */
 	struct kept_packet *last_run; /* the first packet of the last run */
 	uint32_t packet_count;
 	uint32_t run_count;
-	uint64_t progress_ns; /* when the QP began to keep packets, or a gap closed */
-	struct list node;     /* in keepers */
-	struct list drain_node;
+	uint64_t progress_ns;	/* when the QP began to keep packets, or a gap closed */
+	struct list node;	/* in keepers */
+	struct list drain_node; /* in draining or draining_responses */
 };
 
 #endif

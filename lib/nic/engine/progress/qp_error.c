@@ -57,7 +57,7 @@ static void qp_error_stop_responder(struct qp *qp)
 
 	responder->open_operation = RNIC_OPERATION_NONE;
 	responder->has_nak_pending = false;
-	kept_forget(qp);
+	kept_forget(qp->engine, &qp->kept);
 	if (responder->has_failed)
 		return;
 	responder_resources_clear(&responder->resources);
@@ -75,6 +75,7 @@ void qp_enter_error(struct qp *qp, enum verdict verdict)
 	if (config->sink->entered_error != NULL)
 		config->sink->entered_error(config->sink_context, qp);
 	send_position_reset(qp->engine, qp);
+	kept_forget(qp->engine, &qp->kept_responses);
 	send_completion_flush(qp->engine, qp);
 	qp_error_stop_responder(qp);
 	receive_wqe_flush(qp->engine, qp);

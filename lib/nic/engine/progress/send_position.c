@@ -70,8 +70,22 @@ void send_position_rewind(struct engine *engine, struct qp *qp)
 	requester->has_unasked_end = false;
 	requester->has_gone_back = false;
 	send_position_end_repair(qp);
+	requester->repair.owes &= (uint8_t)~REPAIR_OWES_RESPONSES;
 	credits_rewound(qp);
 	ready_list_add(qp);
+}
+
+uint32_t send_position_wqe_index_of(const struct qp *qp, struct rnic_psn psn)
+{
+	uint32_t index = qp->send_queue.retired;
+
+	for (; index != qp->send_queue.next; index++) {
+		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
+
+		if (wqe_packet_index(wqe, psn) < wqe->packets)
+			break;
+	}
+	return index;
 }
 
 void send_position_start(struct qp *qp, struct rnic_psn psn)

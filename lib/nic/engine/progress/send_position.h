@@ -21,6 +21,9 @@ void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packet
  * again. Stops the timer. */
 void send_position_rewind(struct engine *engine, struct qp *qp);
 
+/* The WQE of packet `psn`; send_queue.next where the packet is not under way. */
+uint32_t send_position_wqe_index_of(const struct qp *qp, struct rnic_psn psn);
+
 /* Nothing is sent again beside the send position any more. */
 static inline void send_position_end_repair(struct qp *qp)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/engine/requester/completer.h"
 
+#include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/placement.h"
 #include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/packet_builder.h"
@@ -13,6 +14,7 @@
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/requester/gather.h"
 #include "lib/nic/engine/requester/repair.h"
+#include "lib/nic/engine/requester/response_gap.h"
 #include "lib/nic/engine/requester/retry.h"
 #include "proto/wire/syndrome.h"
 
@@ -206,8 +208,9 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 
 /*
  * Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
- * The answer to a probe ends where the send position is, unless that was taken back since. FLUSH
- * and ATOMIC WRITE are answered like a READ of no bytes.
+ * The answer to a probe ends where the send position is, unless that was taken back since, and the
+ * answer to a request for missing responses before the end of the READ request. FLUSH and ATOMIC
+ * WRITE are answered like a READ of no bytes.
  */
 static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe, uint32_t index,
 				 const struct rnic_packet *packet)
@@ -215,7 +218,8 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 	bool is_end = send_position_read_packets(qp, wqe, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
-	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
+	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1 ||
+			  response_gap_may_end(qp, packet->psn);
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
 	uint64_t left = wqe_operation(wqe)->has_result ? wqe->length - offset : 0;
 
@@ -229,6 +233,30 @@ static bool completer_is_atomic(const struct rnic_wr_operation *operation)
 	return rnic_request_operations[operation->request].answer == RNIC_ANSWER_ATOMIC_ACKNOWLEDGE;
 }
 
+static void note_answer(struct engine *engine, struct qp *qp, const struct rnic_packet *packet)
+{
+	if (qp->requester.repair.is_under_way)
+		repair_answered(qp);
+	if (packet->row->headers & RNIC_HEADER_AETH)
+		credits_learn(engine, qp, packet->aeth.syndrome);
+}
+
+/* A response came behind one that is missing. True: it waits for that one. */
+static bool keep_response(struct qp *qp, const struct rnic_packet *packet, bool is_read)
+{
+	const uint32_t index = send_position_wqe_index_of(qp, packet->psn);
+	const struct send_wqe *wqe;
+
+	if (index == qp->send_queue.next || qp->retry.running == RETRY_TIMER_RNR)
+		return false;
+	wqe = send_queue_at(&qp->send_queue, index);
+	if (!wqe_operation(wqe)->has_response || is_read == completer_is_atomic(wqe_operation(wqe)))
+		return false;
+	return (!is_read ||
+		is_expected_response(qp, wqe, wqe_packet_index(wqe, packet->psn), packet)) &&
+	       response_gap_keep(qp, packet);
+}
+
 /*
  * Brings the acknowledged end to the PSN of a response, and learns of credits. True when the
  * response fits the oldest WQE; otherwise the consequences were carried out.
@@ -239,13 +267,11 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	const struct rnic_wr_operation *operation;
 
 	if (!acknowledge_before(engine, qp, packet->psn)) {
-		go_back(engine, qp);
+		if (completer_is_alive(qp) && !keep_response(qp, packet, is_read))
+			go_back(engine, qp);
 		return false;
 	}
-	if (qp->requester.repair.is_under_way)
-		repair_answered(qp);
-	if (packet->row->headers & RNIC_HEADER_AETH)
-		credits_learn(engine, qp, packet->aeth.syndrome);
+	note_answer(engine, qp, packet);
 	operation = wqe_operation(oldest_wqe(qp));
 	if (operation->has_response && is_read != completer_is_atomic(operation))
 		return true;
@@ -253,24 +279,9 @@ static bool reach_response(struct engine *engine, struct qp *qp, const struct rn
 	return false;
 }
 
-/*
- * READ responses come in order. A request that was sent again from its middle may be answered by
- * FIRST...LAST or by MIDDLE...LAST, as responders differ.
- */
-static void receive_read_response(struct engine *engine, struct qp *qp,
-				  const struct rnic_packet *packet)
+/* The bytes of the response to the oldest packet are on their way, or `verdict` says why not. */
+static void finish_response(struct engine *engine, struct qp *qp, enum verdict verdict)
 {
-	enum verdict verdict = VERDICT_BAD_RESPONSE;
-	const struct send_wqe *wqe;
-	uint32_t index;
-
-	if (!reach_response(engine, qp, packet, true))
-		return;
-	wqe = oldest_wqe(qp);
-	index = wqe_packet_index(wqe, packet->psn);
-	if (is_expected_response(qp, wqe, index, packet))
-		verdict = completer_scatter(engine, qp, index * qp->path_mtu_bytes, packet->payload,
-					    packet->payload_bytes);
 	if (!completer_is_alive(qp))
 		return;
 	if (verdict != VERDICT_PASS) {
@@ -281,25 +292,110 @@ static void receive_read_response(struct engine *engine, struct qp *qp,
 	note_progress(engine, qp);
 }
 
+static void take_read_response(struct engine *engine, struct qp *qp,
+			       const struct rnic_packet *packet)
+{
+	const uint32_t index = wqe_packet_index(oldest_wqe(qp), packet->psn);
+
+	finish_response(engine, qp,
+			completer_scatter(engine, qp, index * qp->path_mtu_bytes, packet->payload,
+					  packet->payload_bytes));
+}
+
+static void take_atomic_acknowledge(struct engine *engine, struct qp *qp,
+				    const struct rnic_packet *packet)
+{
+	uint64_t original = packet->atomic_original;
+	const enum verdict verdict =
+		completer_scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
+
+	/* The bytes are on this stack. */
+	placement_run(engine);
+	finish_response(engine, qp, verdict);
+}
+
+/*
+ * READ responses are taken in order. A request that was sent again from its middle may be answered
+ * by FIRST...LAST or by MIDDLE...LAST, as responders differ.
+ */
+static void receive_read_response(struct engine *engine, struct qp *qp,
+				  const struct rnic_packet *packet)
+{
+	const struct send_wqe *wqe;
+
+	if (!reach_response(engine, qp, packet, true))
+		return;
+	wqe = oldest_wqe(qp);
+	if (is_expected_response(qp, wqe, wqe_packet_index(wqe, packet->psn), packet))
+		take_read_response(engine, qp, packet);
+	else
+		qp_fail_send(engine, qp, VERDICT_BAD_RESPONSE);
+}
+
 static void receive_atomic_acknowledge(struct engine *engine, struct qp *qp,
 				       const struct rnic_packet *packet)
 {
-	uint64_t original = packet->atomic_original;
-	enum verdict verdict;
+	if (reach_response(engine, qp, packet, false))
+		take_atomic_acknowledge(engine, qp, packet);
+}
 
-	if (!reach_response(engine, qp, packet, false))
-		return;
-	verdict = completer_scatter(engine, qp, 0, (const uint8_t *)&original, sizeof(original));
-	/* The bytes are on this stack. */
+/* --- responses that were kept ----------------------------------------------------------------- */
+
+/* Whether the first response that is kept follows now, or came again meanwhile. */
+static bool reaches_kept(struct engine *engine, struct qp *qp)
+{
+	const struct rnic_psn psn = qp->kept_responses.first->packet.psn;
+
+	return rnic_psn_distance(psn, qp->requester.unacknowledged) < 0 ||
+	       acknowledge_before(engine, qp, psn);
+}
+
+/* A response that was kept, and checked when it came. */
+static void take_kept_response(struct engine *engine, struct qp *qp,
+			       const struct rnic_packet *packet)
+{
+	if (!rnic_psn_equal(packet->psn, qp->requester.unacknowledged))
+		return; /* came again meanwhile */
+	note_answer(engine, qp, packet);
+	if (packet->row->operation == RNIC_OPERATION_READ_RESPONSE)
+		take_read_response(engine, qp, packet);
+	else
+		take_atomic_acknowledge(engine, qp, packet);
+}
+
+void completer_drain(struct qp *qp)
+{
+	struct engine *engine = qp->engine;
+	struct kept *kept = &qp->kept_responses;
+	struct kept_packet *taken = NULL;
+
+	for (uint32_t i = 0; i < LIMIT_KEPT_SLICE && completer_is_alive(qp) &&
+			     kept->first != NULL && reaches_kept(engine, qp);
+	     i++) {
+		struct kept_packet *first = kept_take_first(kept);
+
+		first->next = taken;
+		taken = first;
+		take_kept_response(engine, qp, &first->packet);
+	}
+	/* Their payload lies in the slots. */
 	placement_run(engine);
-	if (!completer_is_alive(qp))
+	kept_give_back_all(engine, taken);
+	if (kept->first == NULL || !completer_is_alive(qp))
 		return;
-	if (verdict != VERDICT_PASS) {
-		qp_fail_send(engine, qp, verdict);
+	if (rnic_psn_distance(kept->first->packet.psn, qp->requester.unacknowledged) > 0) {
+		kept_note_progress(engine, kept);
 		return;
 	}
-	completer_advance(engine, qp, 1);
-	note_progress(engine, qp);
+	list_remove(&kept->drain_node);
+	list_add_tail(&engine->kept.draining_responses, &kept->drain_node);
+}
+
+/* Kept responses may follow what was acknowledged or answered now. */
+static void follow_up(struct qp *qp)
+{
+	if (qp->kept_responses.first != NULL && completer_is_alive(qp))
+		completer_drain(qp);
 }
 
 /* The last acknowledgement again, which the peer sends unasked when it has credits to give. */
@@ -338,4 +434,5 @@ void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_p
 	default:
 		break;
 	}
+	follow_up(qp);
 }

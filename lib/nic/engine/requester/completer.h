@@ -18,6 +18,12 @@ struct qp;
 void completer_receive(struct engine *engine, struct qp *qp, const struct rnic_packet *packet);
 
 /*
+ * Takes a slice of the responses that `qp` keeps (response_gap.h) and that follow now. The rest
+ * follows with engine_tick().
+ */
+void completer_drain(struct qp *qp);
+
+/*
  * UC and UD: the payload of all packets built so far was read. Those packets are done, since nobody
  * will acknowledge them.
  */

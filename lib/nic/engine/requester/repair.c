@@ -289,7 +289,8 @@ bool repair_begin(struct qp *qp)
 		return repair_next(qp);
 	if (!may_repair(qp))
 		return false;
-	repair->owes_offer = qp->peer_kind == RNIC_PEER_KIND_RNICD;
+	if (qp->peer_kind == RNIC_PEER_KIND_RNICD)
+		repair->owes |= REPAIR_OWES_OFFER;
 	if (repair->is_under_way && repair_is_due(qp))
 		repair->next = qp->requester.unacknowledged;
 	else

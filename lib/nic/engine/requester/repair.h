@@ -62,18 +62,19 @@ static inline bool repair_is_due(const struct qp *qp)
 	return !rnic_psn_equal(qp->requester.repair.next, qp->requester.repair.end);
 }
 
-/* Whether a packet of a repair, or the offer to tell holes, leaves before all else. */
+/* Whether a packet of a repair, the offer to tell holes, or a request for responses that are
+ * missing leaves before all else. */
 static inline bool repair_has_turn(const struct qp *qp)
 {
-	return repair_is_due(qp) || qp->requester.repair.owes_offer;
+	return repair_is_due(qp) || qp->requester.repair.owes != 0;
 }
 
-/* Whether acknowledgements wait for packets that were sent again. */
+/* Whether acknowledgements and responses wait for packets that were sent again. */
 static inline bool repair_is_awaited(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
 
-	return requester->repair.is_under_way ||
+	return requester->repair.is_under_way || qp->kept_responses.first != NULL ||
 	       (requester->repair.is_told &&
 		rnic_psn_distance(requester->repair.told_end, requester->unacknowledged) > 0);
 }

@@ -17,6 +17,7 @@
 #include "lib/nic/engine/requester/gather.h"
 #include "lib/nic/engine/requester/local_operation.h"
 #include "lib/nic/engine/requester/repair.h"
+#include "lib/nic/engine/requester/response_gap.h"
 
 #include <assert.h>
 
@@ -509,33 +510,15 @@ static bool requester_transmit_tail(struct engine *engine, struct qp *qp,
 
 /* --- repairs --------------------------------------------------------------------------------- */
 
-/* The WQE of packet `psn`, which is under way. */
-static uint32_t requester_wqe_index_of(const struct qp *qp, struct rnic_psn psn)
-{
-	uint32_t index = qp->send_queue.retired;
-
-	for (; index != qp->send_queue.next; index++) {
-		const struct send_wqe *wqe = send_queue_at(&qp->send_queue, index);
-
-		if (wqe_packet_index(wqe, psn) < wqe->packets)
-			break;
-	}
-	return index;
-}
-
 /*
- * Builds the next packet that is to be sent again, and leaves the send position alone; the last one
- * asks for an acknowledgement. Memory that is there no more is found on the way from the oldest
- * packet.
+ * Builds a packet that is sent again, and leaves the send position alone. Memory that is there no
+ * more is found on the way from the oldest packet.
  */
-static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
-				      struct packet_builder *out)
+static bool build_again(struct engine *engine, struct qp *qp, const struct plan *plan,
+			struct packet_builder *out)
 {
-	const struct rnic_psn psn = qp->requester.repair.next;
-	struct plan plan = plan_packet(qp, requester_wqe_index_of(qp, psn), psn, 1);
-
-	build_headers(qp, &plan, out);
-	if (gather_payload(engine, qp, &plan, out) != VERDICT_PASS) {
+	build_headers(qp, plan, out);
+	if (gather_payload(engine, qp, plan, out) != VERDICT_PASS) {
 		send_position_rewind(engine, qp);
 		return false;
 	}
@@ -543,22 +526,53 @@ static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
 		send_position_cancel_window_wait(engine, qp);
 		return false;
 	}
-	if (!peer_window_try_repair(qp->peer_window, qp, plan_cost_bytes(qp, &plan)))
+	if (!peer_window_try_repair(qp->peer_window, qp, plan_cost_bytes(qp, plan)))
 		return false;
 	count_packet_sent_again(engine, qp);
 	congestion_sent(engine, qp, out->packet.payload_bytes);
+	return true;
+}
+
+/* The next packet of a repair; the last one asks for an acknowledgement. */
+static bool requester_transmit_repair(struct engine *engine, struct qp *qp,
+				      struct packet_builder *out)
+{
+	const struct rnic_psn psn = qp->requester.repair.next;
+	const struct plan plan = plan_packet(qp, send_position_wqe_index_of(qp, psn), psn, 1);
+
+	if (!build_again(engine, qp, &plan, out))
+		return false;
 	out->packet.ack_request = repair_sent(engine, qp);
 	return true;
 }
 
-/* What leaves before all else: the offer to tell holes, and what is to be sent again. */
+/* Asks again for responses that are missing; false when there is none, or the pace says to wait. */
+static bool transmit_for_responses(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct rnic_psn start, end;
+	struct plan plan;
+
+	if (!response_gap_find_due(qp, &start, &end))
+		return false;
+	plan = plan_packet(qp, send_position_wqe_index_of(qp, start), start,
+			   (uint32_t)rnic_psn_distance(end, start));
+	if (!build_again(engine, qp, &plan, out))
+		return false;
+	out->packet.ack_request = true;
+	response_gap_asked(qp);
+	return true;
+}
+
+/* What leaves before all else: see repair_has_turn(). */
 static bool transmit_for_repair(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
-	if (qp->requester.repair.owes_offer) {
-		qp->requester.repair.owes_offer = false;
+	if (qp->requester.repair.owes & REPAIR_OWES_OFFER) {
+		qp->requester.repair.owes &= (uint8_t)~REPAIR_OWES_OFFER;
 		holes_build_offer(qp, out);
 		return true;
 	}
+	if (transmit_for_responses(engine, qp, out))
+		return true;
 	repair_skip_acknowledged(qp);
 	return repair_is_due(qp) && requester_transmit_repair(engine, qp, out);
 }
@@ -573,7 +587,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	if (repair_has_turn(qp)) {
 		if (transmit_for_repair(engine, qp, out))
 			return true;
-		if (repair_is_due(qp))
+		if (repair_has_turn(qp))
 			return false;
 	}
 	if (qp->retry.tail_packets > 0 && requester_transmit_tail(engine, qp, out))
@@ -609,7 +623,7 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 	if (rnic_psn_distance(psn, requester->unacknowledged) < 0 ||
 	    rnic_psn_distance(psn, requester->highest) >= 0)
 		return;
-	index = requester_wqe_index_of(qp, psn);
+	index = send_position_wqe_index_of(qp, psn);
 	if (index == qp->send_queue.next)
 		return;
 	if (!qp_is_reliable(qp)) {

@@ -17,6 +17,12 @@ enum repair_peer {
 	REPAIR_PEER_DROPS,
 };
 
+/* Bits: what leaves before all else, beside [next, end) of a repair. */
+enum repair_debt {
+	REPAIR_OWES_OFFER = 1,	   /* to understand reports */
+	REPAIR_OWES_RESPONSES = 2, /* to ask again for what response_gap names */
+};
+
 /* Packets that are sent again beside the send position; see repair.h. */
 struct repair {
 	struct rnic_psn next; /* to be sent, while it is before `end` */
@@ -26,7 +32,7 @@ struct repair {
 	uint8_t peer;		  /* enum repair_peer */
 	bool is_under_way;	  /* no acknowledgement has reached `end` */
 	bool is_told;		  /* the peer reports its holes */
-	bool owes_offer;	  /* to understand reports */
+	uint8_t owes;		  /* enum repair_debt */
 	uint64_t sent_ns;	  /* when a packet was last sent again */
 	uint64_t checked_ns;	  /* is_told: when `checked_end` was `told_end` */
 	struct rnic_psn told_end; /* all holes before it that were told were sent again */
@@ -34,6 +40,14 @@ struct repair {
 	struct rnic_psn again_end; /* since then, holes before it were sent again once more */
 	struct holes due;	   /* behind `end`: to be sent again next */
 	bool follows_nak;	   /* the send position went back for a sequence NAK */
+};
+
+/* Responses that are missing before those that are kept; see response_gap.h. */
+struct response_gap {
+	struct rnic_psn next; /* REPAIR_OWES_RESPONSES: to be asked for again */
+	struct rnic_psn end;
+	struct rnic_psn
+		judged_end; /* while responses are kept: no request before it is judged again */
 };
 
 struct requester {
@@ -49,6 +63,7 @@ struct requester {
 	uint32_t failed_index;	  /* with has_failed_payload: the WQE that cannot be executed */
 	bool has_failed_payload;
 	struct repair repair;
+	struct response_gap response_gap;
 	struct credits credits;
 	bool owes_probe;    /* peer_probe.h */
 	bool has_gone_back; /* a gap took the send position back, and no progress was made since */

@@ -97,7 +97,7 @@ static void ask_for_missing(struct qp *qp)
 /* Asks for the same packet again later; the packets behind it are a gap by then, and ignored. */
 static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 {
-	kept_forget(qp);
+	kept_forget(qp->engine, &qp->kept);
 	qp->responder.has_nak_pending = true;
 	qp->responder.is_not_ready = true;
 	acknowledgement_owe(qp,
@@ -153,7 +153,7 @@ static void take_slice(struct qp *qp)
 
 		if (ahead > 0)
 			break;
-		first = kept_take_first(qp);
+		first = kept_take_first(&qp->kept);
 		first->next = taken;
 		taken = first;
 		if (ahead == 0)
@@ -161,12 +161,7 @@ static void take_slice(struct qp *qp)
 	}
 	/* Their payload lies in the slots. */
 	placement_run(qp->engine);
-	while (taken != NULL) {
-		struct kept_packet *next = taken->next;
-
-		kept_give_back(qp->engine, taken);
-		taken = next;
-	}
+	kept_give_back_all(qp->engine, taken);
 }
 
 void responder_drain(struct qp *qp)
@@ -185,7 +180,7 @@ void responder_drain(struct qp *qp)
 	if (!rnic_psn_equal(start, responder->expected_psn))
 		acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
 	if (qp->kept.first != NULL)
-		kept_note_progress(qp);
+		kept_note_progress(qp->engine, &qp->kept);
 	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
 		responder->gap_end = responder->expected_psn;
 	else
@@ -251,7 +246,7 @@ static void receive_after_gap(struct qp *qp, const struct rnic_packet *packet)
 	if (!comes_again)
 		responder->gap_end = rnic_psn_add(packet->psn, 1);
 	if (!responder->is_not_ready && request_is_acknowledged(packet))
-		kept_add(qp, packet);
+		kept_add(qp->engine, &qp->kept, packet);
 	if (has_expected_kept(qp))
 		return;
 	if (packet->ack_request || shows_hole)

@@ -141,6 +141,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	list_init(&qp->failures.node);
 	list_init(&qp->delayed_acknowledgement.node);
 	kept_init(&qp->kept);
+	kept_init(&qp->kept_responses);
 	retry_timer_init(qp);
 	congestion_reset(engine, qp);
 	return qp;
@@ -203,7 +204,8 @@ static void qp_forget(struct qp *qp)
 	/* Received payload belongs to the client; the QP may fall into error over its placement, no
 	 * matter. */
 	placement_run(engine);
-	kept_forget(qp);
+	kept_forget(engine, &qp->kept);
+	kept_forget(engine, &qp->kept_responses);
 	send_position_reset(engine, qp);
 	receive_wqe_give_back(qp);
 	congestion_reset(engine, qp);

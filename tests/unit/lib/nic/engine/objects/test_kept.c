@@ -32,7 +32,7 @@ static void keep(struct engine_fixture *fixture, struct qp *qp, uint32_t psn)
 {
 	const struct rnic_packet packet = write_packet(fixture, psn & RNIC_PSN_MASK);
 
-	kept_add(qp, &packet);
+	kept_add(&fixture->engine, &qp->kept, &packet);
 }
 
 static uint32_t count_runs(const bool *present)
@@ -69,7 +69,7 @@ static void test_order(void **state)
 
 			if (!present[at])
 				continue;
-			packet = kept_take_first(qp);
+			packet = kept_take_first(&qp->kept);
 			assert_int_equal(packet->packet.psn.value, (start + at) & RNIC_PSN_MASK);
 			present[at] = false;
 			assert_int_equal(qp->kept.run_count, count_runs(present));
