@@ -76,7 +76,7 @@ static void check_accounts(const struct qp *qp)
 		uint32_t end = i == requester->wqe_index ? wqe_packet_index(wqe, requester->psn)
 							 : wqe->packets;
 
-		reads += send_position_count_reads(qp, wqe, first, end);
+		reads += send_position_count_reads(wqe, first, end);
 		bytes += send_position_cost_bytes(qp, wqe, first, end);
 		if (i == requester->wqe_index)
 			break;

@@ -32,6 +32,7 @@ struct outcome {
 	uint64_t lost;	  /* in the second half */
 	uint32_t queue_bytes;
 	uint64_t retransmitted;
+	uint64_t timeouts;
 	uint32_t window_bytes;
 };
 
@@ -72,6 +73,7 @@ static struct outcome run_path(const struct path *path, const struct trouble *tr
 	outcome.lost = sim->net.counters.lost - outcome.lost;
 	outcome.retransmitted = sim_counter(sim, qp->host->index, COUNTER_RETRANSMITTED_PACKETS) -
 				outcome.retransmitted;
+	outcome.timeouts = sim_counter(sim, qp->host->index, COUNTER_ACK_TIMEOUTS);
 	outcome.queue_bytes = nic->ingress_bytes_seen;
 	outcome.window_bytes = peer_window_bytes(qp->qp->peer_window);
 	sim_run(sim, 10 * SIM_S);
@@ -103,7 +105,7 @@ static struct outcome show_path(const struct path *path, const struct trouble *t
 static void losses_leave_a_share(void **state)
 {
 	const struct path path = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
-	const struct path reads = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_READ, 1 * SIM_S};
+	const struct path reads = {10 * SIM_MS, 10 * GBIT, 16 << 20, RNIC_WR_RDMA_READ, 2 * SIM_S};
 
 	(void)state;
 	assert_true(show_path(&path, &(struct trouble){.loss_ppm = 1000}).percent >= 60);
@@ -142,12 +144,17 @@ static void long_paths_are_filled(void **state)
 /* A queue of a quarter of the path: what overflows it stays little, and the link stays busy. */
 static void a_shallow_queue_is_not_flooded(void **state)
 {
-	const struct path path = {10 * SIM_MS, 1 * GBIT, 312500, RNIC_WR_RDMA_WRITE, 4 * SIM_S};
-	const struct outcome outcome = show_path(&path, &no_trouble);
+	static const enum rnic_wr_opcode opcodes[] = {RNIC_WR_RDMA_WRITE, RNIC_WR_RDMA_READ};
 
 	(void)state;
-	assert_true(outcome.percent >= 80);
-	assert_true(outcome.lost < 1000);
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(opcodes); i++) {
+		const struct path path = {10 * SIM_MS, 1 * GBIT, 312500, opcodes[i], 4 * SIM_S};
+		const struct outcome outcome = show_path(&path, &no_trouble);
+
+		assert_true(outcome.percent >= 80);
+		assert_true(outcome.lost < 1000);
+		assert_int_equal(outcome.timeouts, 0);
+	}
 }
 
 /* A long path's queue does not grow with time: the least round trip is looked for again. */

@@ -37,10 +37,10 @@ struct send_wqe {
 	uint8_t sge_count;
 	uint8_t reserved;
 	/* The engine's from here on, good once the entry is started. */
-	struct rnic_psn psn; /* of its first packet */
-	uint32_t packets;    /* PSNs it takes, READ responses included */
-	uint32_t srqn;	     /* XRC: the peer's SRQ; WQE fetch's too */
-	uint32_t reserved_word;
+	struct rnic_psn psn;   /* of its first packet */
+	uint32_t packets;      /* PSNs it takes, READ responses included */
+	uint32_t srqn;	       /* XRC: the peer's SRQ; WQE fetch's too */
+	uint32_t read_packets; /* READ: of the answer to a request; others: UINT32_MAX */
 };
 
 /* The operation of `wqe`; an operation of no service when the opcode is unknown. Never NULL. */

@@ -34,8 +34,8 @@ void send_position_advance(struct engine *engine, struct qp *qp, uint32_t packet
 	requester->in_flight_bytes -= bytes;
 	if (qp->peer_window != NULL)
 		peer_window_release(qp->peer_window, bytes, true);
-	requester->reads_outstanding -= send_position_count_reads(qp, wqe, first, sent) -
-					send_position_count_reads(qp, wqe, acknowledged, sent);
+	requester->reads_outstanding -= send_position_count_reads(wqe, first, sent) -
+					send_position_count_reads(wqe, acknowledged, sent);
 	requester->unacknowledged = rnic_psn_add(requester->unacknowledged, (int32_t)packets);
 	requester->has_gone_back = false;
 	credits_acknowledged(qp, wqe, end, sent);

@@ -64,17 +64,10 @@ static inline bool send_position_is_read(const struct send_wqe *wqe)
 	return wqe_operation(wqe)->request == RNIC_OPERATION_READ_REQUEST;
 }
 
-static inline uint32_t send_position_chunk_packets(const struct qp *qp)
-{
-	return LIMIT_READ_CHUNK_BYTES / qp->path_mtu_bytes;
-}
-
 /* READ responses up to the end of the request that packet `packet_index` of `wqe` belongs to. */
-static inline uint32_t send_position_read_packets(const struct qp *qp, const struct send_wqe *wqe,
-						  uint32_t packet_index)
+static inline uint32_t send_position_read_packets(const struct send_wqe *wqe, uint32_t packet_index)
 {
-	uint32_t in_chunk =
-		send_position_chunk_packets(qp) - packet_index % send_position_chunk_packets(qp);
+	uint32_t in_chunk = wqe->read_packets - packet_index % wqe->read_packets;
 	uint32_t in_wqe = wqe->packets - packet_index;
 
 	return in_chunk < in_wqe ? in_chunk : in_wqe;
@@ -90,14 +83,14 @@ static inline uint32_t send_position_cost_bytes(const struct qp *qp, const struc
 }
 
 /* READ requests or atomics that packets [first, end) of `wqe` are answers to. */
-static inline uint32_t send_position_count_reads(const struct qp *qp, const struct send_wqe *wqe,
-						 uint32_t first, uint32_t end)
+static inline uint32_t send_position_count_reads(const struct send_wqe *wqe, uint32_t first,
+						 uint32_t end)
 {
-	uint32_t chunk = send_position_chunk_packets(qp);
-
 	if (first == end || !wqe_operation(wqe)->has_response)
 		return 0;
-	return send_position_is_read(wqe) ? (end - 1) / chunk - first / chunk + 1 : 1;
+	if (!send_position_is_read(wqe))
+		return 1;
+	return (end - 1) / wqe->read_packets - first / wqe->read_packets + 1;
 }
 
 #endif

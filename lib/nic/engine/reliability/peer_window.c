@@ -19,6 +19,10 @@
 /* So many windows grow slowly after a loss: what has overflowed once may do so again. */
 #define SLOW_WINDOWS 32
 
+/* While a loss is not long ago, a READ request on a long path asks for such a part of the queues.
+ */
+#define READ_PARTS 2
+
 /* The pace in percent of the window in the least round trip, and a bound of the window. */
 #define PACE_PERCENT	 120
 #define WINDOW_BYTES_MAX (UINT32_C(1) << 28)
@@ -73,6 +77,17 @@ uint32_t peer_window_bytes(const struct peer_window *window)
 	if (bytes < LIMIT_PATH_WINDOW_BYTES_LEAST)
 		return LIMIT_PATH_WINDOW_BYTES_LEAST;
 	return bytes < WINDOW_BYTES_MAX ? (uint32_t)bytes : WINDOW_BYTES_MAX;
+}
+
+/* A response to one request comes as a burst, which a queue that has overflowed should hold. */
+uint32_t peer_window_read_bytes(const struct peer_window *window)
+{
+	const uint32_t bytes = window->queue_bytes / READ_PARTS;
+
+	if (!path_model_is_long(&window->model) || window->slow_windows == 0 ||
+	    bytes > LIMIT_READ_CHUNK_BYTES)
+		return LIMIT_READ_CHUNK_BYTES;
+	return bytes;
 }
 
 static bool peer_window_fits(const struct peer_window *window, uint32_t bytes)

@@ -68,6 +68,9 @@ void peer_window_put(struct peer_window *window); /* NULL is allowed */
 /* How many bytes may be under way. */
 uint32_t peer_window_bytes(const struct peer_window *window);
 
+/* How many bytes a READ request may ask for that starts now, LIMIT_READ_CHUNK_BYTES or less. */
+uint32_t peer_window_read_bytes(const struct peer_window *window);
+
 /*
  * Whether `qp` may send `bytes` more now, as far as the window goes: there is room, which an empty
  * window always has, and no other QP waits for room.

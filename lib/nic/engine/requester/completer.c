@@ -215,7 +215,7 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe, uint32_t index,
 				 const struct rnic_packet *packet)
 {
-	bool is_end = send_position_read_packets(qp, wqe, index) == 1;
+	bool is_end = send_position_read_packets(wqe, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
 	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1 ||

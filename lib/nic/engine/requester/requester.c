@@ -63,6 +63,9 @@ static enum verdict start_wqe(struct engine *engine, struct qp *qp)
 		return VERDICT_LOCAL_LENGTH;
 	wqe->psn = qp->requester.psn;
 	wqe->packets = qp_packets_for(qp, wqe->length);
+	wqe->read_packets = UINT32_MAX;
+	if (send_position_is_read(wqe))
+		wqe->read_packets = qp_packets_for(qp, peer_window_read_bytes(qp->peer_window));
 	return VERDICT_PASS;
 }
 
@@ -101,7 +104,7 @@ static struct plan plan_packet(const struct qp *qp, uint32_t wqe_index, struct r
 	};
 
 	if (send_position_is_read(wqe))
-		plan.packets = send_position_read_packets(qp, wqe, plan.index);
+		plan.packets = send_position_read_packets(wqe, plan.index);
 	if (plan.packets > packets_max)
 		plan.packets = packets_max;
 	plan.ends_message = plan.index + plan.packets == wqe->packets;
@@ -115,8 +118,7 @@ static struct plan make_plan(const struct qp *qp)
 
 	plan.is_probe = qp->retry.is_silent || qp->retry.may_probe;
 	plan.cost_bytes = plan_cost_bytes(qp, &plan);
-	plan.is_part =
-		send_position_is_read(wqe) && plan.index % send_position_chunk_packets(qp) != 0;
+	plan.is_part = send_position_is_read(wqe) && plan.index % wqe->read_packets != 0;
 	if (plan.is_probe && plan.packets > 1 && plan.cost_bytes > LIMIT_SILENT_PEER_BYTES) {
 		plan.is_part = true;
 		plan.packets = 1;

@@ -56,14 +56,13 @@ static int32_t count_missing(const struct qp *qp, struct rnic_psn start, struct 
 }
 
 /* One past the last response to the request that `psn` is an answer to. */
-static struct rnic_psn request_end(const struct qp *qp, const struct send_wqe *wqe,
-				   struct rnic_psn psn)
+static struct rnic_psn request_end(const struct send_wqe *wqe, struct rnic_psn psn)
 {
 	const uint32_t index = wqe_packet_index(wqe, psn);
 	uint32_t packets = wqe->packets - index;
 
 	if (send_position_is_read(wqe))
-		packets = send_position_read_packets(qp, wqe, index);
+		packets = send_position_read_packets(wqe, index);
 	return rnic_psn_add(psn, (int32_t)packets);
 }
 
@@ -104,7 +103,7 @@ static void judge(struct qp *qp)
 		    index == qp->send_queue.next)
 			return;
 		wqe = send_queue_at(&qp->send_queue, index);
-		end = request_end(qp, wqe, start);
+		end = request_end(wqe, start);
 		if (rnic_psn_distance(end, seen_end) > 0)
 			return;
 		gap->judged_end = end;
