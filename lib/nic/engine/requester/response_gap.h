@@ -7,8 +7,8 @@
  *
  * A request is judged when the end of its answer has come, or a response behind that end: before,
  * the answer may still be under way. What is missing from its first hole to its last one is asked
- * for by one request, once: a responder has one answer of each READ under way. Of rxe, a request
- * for a later part makes earlier parts unreadable; the holes before the first one are closed.
+ * for by one request, once: a responder like ours has one answer of each READ under way, and Linux
+ * rxe forgets what lies before the part that it was asked for.
  *
  * What is lost again shows by the silence behind it: a tail probe or the ACK timeout follows.
  */
