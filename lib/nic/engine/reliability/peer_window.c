@@ -19,8 +19,7 @@
 /* So many windows grow slowly after a loss: what has overflowed once may do so again. */
 #define SLOW_WINDOWS 32
 
-/* While a loss is not long ago, a READ request on a long path asks for such a part of the queues.
- */
+/* Soon after a loss, a READ request on a long path asks for such a part of the queues. */
 #define READ_PARTS 2
 
 /* The pace in percent of the window in the least round trip, and a bound of the window. */
