@@ -15,15 +15,16 @@
 #define US_PER_MS	       1000.0
 #define SLACK_OF_QUESTION_US   20000  /* a daemon takes so long to answer */
 #define SLACK_OF_CONNECTION_US 200000 /* so long after each other programs connect their ends */
-#define NO_CLOCK_US	       (INT64_C(1) << 40)
+#define SLACK_OF_NAK_US	       20000  /* so long a NAK is on its way */
 
 /* One end of a connection. */
 struct end {
 	const struct evidence *evidence; /* NULL: nobody knows */
 	uint32_t qpn;
 	uint32_t peer_qpn;
-	int64_t shift_us; /* from the ages of this end to those of the own */
-	int64_t slack_us; /* of the shift; NO_CLOCK_US: the ages say nothing */
+	int64_t shift_us;  /* from the ages of this end to those of the own */
+	int64_t slack_us;  /* of the shift */
+	bool is_unaligned; /* the shift is unknown: only the order of its own rows counts */
 	const struct rnic_show_record *connected; /* since then; NULL: not recorded any more */
 	const struct rnic_show_record *trouble;	  /* why it failed, or what it dropped */
 	const struct rnic_show_qp *qp;		  /* NULL: it has ended */
@@ -42,6 +43,7 @@ struct inquiry {
 	struct end peer;
 	int64_t limit_us; /* leads are as old as this at least: the error, or the first time-out */
 	struct lead lead;
+	bool is_unordered; /* a lead of the peer was left out: nobody can say when it was */
 };
 
 static int64_t age_of(const struct end *end, const struct rnic_show_record *row)
@@ -135,24 +137,80 @@ static bool end_find(struct end *end, const struct evidence *evidence, uint32_t 
 	return true;
 }
 
+static bool is_nak(const struct rnic_show_record *row, enum rnic_record_event event,
+		   const struct rnic_show_record *like)
+{
+	return row->event == (uint32_t)event && row->psn == like->psn &&
+	       row->detail == like->detail;
+}
+
+/* The end's only entry of a NAK like this one; NULL: there is none, or several. */
+static const struct rnic_show_record *only_nak(const struct end *end, enum rnic_record_event event,
+					       const struct rnic_show_record *like)
+{
+	const struct rnic_show_record *found = NULL;
+
+	for (size_t i = 0; i < end->evidence->record_count; i++) {
+		const struct rnic_show_record *row = &end->evidence->records[i];
+
+		if (!is_of_connection(end, row) || !is_nak(row, event, like))
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = row;
+	}
+	return found;
+}
+
 /*
- * Daemons of one machine have one clock. Of two machines it is known that both ends were connected
- * at about the same time.
+ * Stores by how much older the sender's entry of a NAK is than the receiver's entry of the same
+ * one. An equal number of repetitions says that none was lost, so that both entries are of the same
+ * packet. Positions give no such moment: an entry tells where a queue pair was, not since when.
+ */
+static bool find_common_nak(const struct end *sender, const struct end *receiver, int64_t *shift_us)
+{
+	for (size_t i = sender->evidence->record_count; i-- > 0;) {
+		const struct rnic_show_record *like = &sender->evidence->records[i];
+		const struct rnic_show_record *sent, *received;
+
+		if (like->event != RNIC_RECORD_NAK_SENT || !is_of_connection(sender, like))
+			continue;
+		sent = only_nak(sender, RNIC_RECORD_NAK_SENT, like);
+		received = only_nak(receiver, RNIC_RECORD_NAK_RECEIVED, like);
+		if (sent == NULL || received == NULL || sent->run != received->run ||
+		    sent->run == UINT8_MAX)
+			continue;
+		*shift_us = (int64_t)sent->age_us - (int64_t)received->age_us;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Daemons of one machine have one clock. Two machines have moments in common: a NAK that one end
+ * sent and the other received, and that both ends were connected at about the same time.
  */
 static void align_ages(struct inquiry *inquiry, const struct evidence *own,
 		       const struct evidence *other)
 {
 	struct end *peer = &inquiry->peer;
+	int64_t shift_us;
 
 	if (own->boot_id[0] != '\0' && strcmp(own->boot_id, other->boot_id) == 0) {
 		peer->shift_us = (int64_t)(own->taken_us - other->taken_us);
 		peer->slack_us = other == own ? 0 : SLACK_OF_QUESTION_US;
+	} else if (find_common_nak(peer, &inquiry->own, &shift_us)) {
+		peer->shift_us = -shift_us;
+		peer->slack_us = SLACK_OF_NAK_US;
+	} else if (find_common_nak(&inquiry->own, peer, &shift_us)) {
+		peer->shift_us = shift_us;
+		peer->slack_us = SLACK_OF_NAK_US;
 	} else if (peer->connected != NULL && inquiry->own.connected != NULL) {
 		peer->shift_us =
 			(int64_t)inquiry->own.connected->age_us - (int64_t)peer->connected->age_us;
 		peer->slack_us = SLACK_OF_CONNECTION_US;
 	} else {
-		peer->slack_us = NO_CLOCK_US;
+		peer->is_unaligned = true;
 	}
 }
 
@@ -194,19 +252,32 @@ static int64_t find_limit(const struct end *own)
 
 /* --- leads ----------------------------------------------------------------------------------- */
 
-/* Takes the lead when it is older than the one so far, and not younger than the error. */
-static void consider(struct inquiry *inquiry, const struct end *end, uint32_t cause,
-		     const struct rnic_show_record *row)
+/* Whether nobody can say if rows of this end are older than the error. Without one all are. */
+static bool is_without_order(const struct inquiry *inquiry, const struct end *end)
 {
+	return end->is_unaligned && inquiry->limit_us != 0;
+}
+
+static bool is_too_young(const struct inquiry *inquiry, const struct end *end,
+			 const struct rnic_show_record *row)
+{
+	return !end->is_unaligned && age_of(end, row) + end->slack_us < inquiry->limit_us;
+}
+
+/* Takes the lead when it is older than the one so far. Unaligned ages compare at one end alone. */
+static void take_lead(struct inquiry *inquiry, const struct end *end, uint32_t cause,
+		      const struct rnic_show_record *row)
+{
+	const bool at_peer = end == &inquiry->peer;
+	const struct lead *before = &inquiry->lead;
 	const int64_t age_us = age_of(end, row);
 
-	if (age_us + end->slack_us < inquiry->limit_us)
-		return;
-	if (inquiry->lead.cause != RNIC_CAUSE_PASS && age_us <= inquiry->lead.age_us)
+	if (before->cause != RNIC_CAUSE_PASS &&
+	    (age_us <= before->age_us || (end->is_unaligned && before->at_peer != at_peer)))
 		return;
 	inquiry->lead = (struct lead){
 		.cause = cause,
-		.at_peer = end == &inquiry->peer,
+		.at_peer = at_peer,
 		.age_us = age_us,
 		.row = row,
 	};
@@ -218,7 +289,20 @@ static bool is_of_device(const struct end *end, const struct rnic_show_record *r
 	return end->connected == NULL || row->pid == end->connected->pid;
 }
 
-/* The port's last word on this before the error; NULL: there was none since the connection. */
+/* Takes the lead when it is also not younger than the error. */
+static void consider(struct inquiry *inquiry, const struct end *end, uint32_t cause,
+		     const struct rnic_show_record *row)
+{
+	if (is_without_order(inquiry, end))
+		inquiry->is_unordered = true;
+	else if (!is_too_young(inquiry, end, row))
+		take_lead(inquiry, end, cause, row);
+}
+
+/*
+ * The port's last word on this before the error; NULL: there was none since the connection. Of an
+ * end without order every bad word may be the last one.
+ */
 static const struct rnic_show_record *
 port_before(const struct inquiry *inquiry, const struct end *end, enum rnic_record_event event)
 {
@@ -231,7 +315,8 @@ port_before(const struct inquiry *inquiry, const struct end *end, enum rnic_reco
 		    (event == RNIC_RECORD_ADDRESS && end->connected != NULL &&
 		     row->extra != end->connected->extra))
 			continue;
-		if (age_of(end, row) + end->slack_us < inquiry->limit_us)
+		if (is_too_young(inquiry, end, row) ||
+		    (is_without_order(inquiry, end) && row->detail != 0))
 			continue;
 		if (end->connected != NULL && row->age_us > end->connected->age_us)
 			continue;
@@ -273,6 +358,23 @@ static void consider_end(struct inquiry *inquiry)
 	}
 }
 
+/* What a peer's answer stands for is in the peer's record. */
+static bool is_word_of_peer(uint32_t cause)
+{
+	return cause == RNIC_CAUSE_REMOTE_ACCESS || cause == RNIC_CAUSE_REMOTE_OPERATIONAL ||
+	       cause == RNIC_CAUSE_REMOTE_INVALID_REQUEST || cause == RNIC_CAUSE_RNR_RETRY_EXCEEDED;
+}
+
+/* A peer that answers and fails has failed for what it refused: no clock has to say so. */
+static bool is_reason_of_answer(const struct inquiry *inquiry)
+{
+	const struct rnic_show_record *error = inquiry->own.trouble;
+	const struct rnic_show_record *trouble = inquiry->peer.trouble;
+
+	return error != NULL && is_word_of_peer(error->detail) && is_failed(trouble->extra) &&
+	       trouble->detail != RNIC_CAUSE_FLUSHED;
+}
+
 static void consider_peer_trouble(struct inquiry *inquiry)
 {
 	const struct end *peer = &inquiry->peer;
@@ -283,9 +385,13 @@ static void consider_peer_trouble(struct inquiry *inquiry)
 	/* The peer gave up as well: each waits for the other, and neither is the cause. */
 	if (trouble->detail == RNIC_CAUSE_RETRY_EXCEEDED)
 		return;
-	consider(inquiry, peer,
-		 trouble->detail == RNIC_CAUSE_FLUSHED ? RNIC_CAUSE_PEER_FLUSHED : trouble->detail,
-		 trouble);
+	if (peer->is_unaligned && is_reason_of_answer(inquiry))
+		take_lead(inquiry, peer, trouble->detail, trouble);
+	else
+		consider(inquiry, peer,
+			 trouble->detail == RNIC_CAUSE_FLUSHED ? RNIC_CAUSE_PEER_FLUSHED
+							       : trouble->detail,
+			 trouble);
 }
 
 /* A key that was deregistered before the access that failed is the older lead. */
@@ -297,7 +403,12 @@ static void consider_region(struct inquiry *inquiry, const struct end *end)
 		return;
 	ended = evidence_of_device(end->evidence, RNIC_RECORD_REGION_ENDED, EVIDENCE_ANY,
 				   end->trouble->value);
-	if (ended != NULL && ended->age_us >= end->trouble->age_us && is_of_device(end, ended))
+	if (ended == NULL || ended->age_us < end->trouble->age_us ||
+	    !is_of_device(end, ended))
+		return;
+	if (inquiry->lead.row == end->trouble) /* then what is older at this end is as certain */
+		take_lead(inquiry, end, RNIC_CAUSE_REGION_GONE, ended);
+	else
 		consider(inquiry, end, RNIC_CAUSE_REGION_GONE, ended);
 }
 
@@ -432,7 +543,7 @@ static void say_lead(const struct inquiry *inquiry, char detail[EXPLAIN_TEXT_BYT
 		return;
 	}
 	explain_step_text(inquiry->lead.row, step, sizeof(step));
-	if (inquiry->own.trouble == NULL)
+	if (inquiry->own.trouble == NULL || end->is_unaligned)
 		snprintf(detail, EXPLAIN_TEXT_BYTES, "%s: %s.",
 			 inquiry->lead.at_peer ? "At the peer" : "Here", step);
 	else
@@ -447,18 +558,24 @@ static void say_lead(const struct inquiry *inquiry, char detail[EXPLAIN_TEXT_BYT
 static void say_undetermined(const struct inquiry *inquiry, size_t source_count,
 			     struct explanation *explanation)
 {
-	const char *decides =
-		inquiry->peer.evidence != NULL
-			? "requests and answers that are lost: the records do not "
-			  "overlap. A capture at the peer (rnicd --capture) would decide."
-		: source_count > 1 ? "a peer that ended or is in error, another number or "
-				     "address of the peer, and packets that are lost. A record "
-				     "that has the peer would decide."
-				   : "a peer that ended or is in error, another number or "
-				     "address of the peer, and packets that are lost. The peer's "
-				     "record would decide: rnicctl record save FILE there, then "
-				     "--peer FILE here.";
+	const char *decides;
 
+	if (inquiry->peer.evidence == NULL && source_count > 1)
+		decides = "a peer that ended or is in error, another number or address of the "
+			  "peer, and packets that are lost. A record that has the peer would "
+			  "decide.";
+	else if (inquiry->peer.evidence == NULL)
+		decides = "a peer that ended or is in error, another number or address of the "
+			  "peer, and packets that are lost. The peer's record would decide: "
+			  "rnicctl record save FILE there, then --peer FILE here.";
+	else if (inquiry->is_unordered)
+		decides = "what the peer's record tells and packets that are lost: the two "
+			  "records have no moment in common, so that the order of their events is "
+			  "unknown. Records of both hosts that are saved soon after the error "
+			  "would decide: rnicctl record save FILE.";
+	else
+		decides = "requests and answers that are lost: the records do not overlap. A "
+			  "capture at the peer (rnicd --capture) would decide.";
 	explanation->is_undetermined = true;
 	snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "Undetermined between %s", decides);
 }
@@ -502,13 +619,6 @@ static void say_gaps(const struct inquiry *inquiry, size_t source_count,
 
 /* --- judgement ------------------------------------------------------------------------------- */
 
-/* What a peer's answer stands for is in the peer's record. */
-static bool is_word_of_peer(uint32_t cause)
-{
-	return cause == RNIC_CAUSE_REMOTE_ACCESS || cause == RNIC_CAUSE_REMOTE_OPERATIONAL ||
-	       cause == RNIC_CAUSE_REMOTE_INVALID_REQUEST || cause == RNIC_CAUSE_RNR_RETRY_EXCEEDED;
-}
-
 static void judge_silence(struct inquiry *inquiry, const struct evidence *sources, size_t count,
 			  struct explanation *explanation)
 {
@@ -532,7 +642,7 @@ static void judge_silence(struct inquiry *inquiry, const struct evidence *source
 	} else if (own != NULL && strstr(own->reason, "this device's own") != NULL) {
 		explanation->cause = rnic_cause_of(RNIC_CAUSE_OWN_ADDRESS);
 		snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "%s", own->reason);
-	} else if (cause != RNIC_CAUSE_PASS) {
+	} else if (cause != RNIC_CAUSE_PASS && !inquiry->is_unordered) {
 		explanation->cause = rnic_cause_of(cause);
 	} else {
 		say_undetermined(inquiry, count, explanation);
@@ -683,17 +793,20 @@ static void chain_add(struct chain *chain, const struct inquiry *inquiry, const 
 		chain->steps[chain->count++] = (struct explanation_step){
 			.ms = (double)(age_of(end, row) - error_us) / US_PER_MS,
 			.at_peer = end == &inquiry->peer,
+			.is_undated = end->is_unaligned,
 			.is_cause = row == inquiry->lead.row,
 			.row = row,
 		};
 	}
 }
 
-/* Older ones first; rows of one moment stay in their order. */
+/* Older ones first, undated ones last; rows of one moment stay in their order. */
 static int compare_steps(const void *left, const void *right)
 {
 	const struct explanation_step *a = left, *b = right;
 
+	if (a->is_undated != b->is_undated)
+		return a->is_undated ? 1 : -1;
 	if (a->ms != b->ms)
 		return a->ms > b->ms ? -1 : 1;
 	return a->row < b->row ? -1 : a->row > b->row;

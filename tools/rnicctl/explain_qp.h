@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the first cause of what happened to a queue pair, from what one or more daemons know. The
- * ends of a connection are found by their QPNs; the clocks of two hosts need not agree, because the
- * moment at which both ends were connected is in both records. Pure.
+ * ends of a connection are found by their QPNs; the clocks of two hosts need not agree, because
+ * both records tell of the same NAKs and of the moment at which both ends were connected. Where
+ * neither is there, only what needs no clock counts. Pure.
  */
 #ifndef TOOLS_RNICCTL_EXPLAIN_QP_H
 #define TOOLS_RNICCTL_EXPLAIN_QP_H
@@ -22,6 +23,7 @@
 struct explanation_step {
 	double ms; /* before the error */
 	bool at_peer;
+	bool is_undated; /* the peer's clock is unknown: `ms` only orders these steps */
 	bool is_cause;
 	const struct rnic_show_record *row;
 };

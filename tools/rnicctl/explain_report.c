@@ -28,7 +28,11 @@ static void print_steps(const struct explanation *explanation)
 		if (i == last)
 			printf("     ... %zu more\n", explanation->left_out);
 		explain_step_text(step->row, text, sizeof(text));
-		printf("  %+12.3f ms  %s  %s%s\n", -step->ms, step->at_peer ? "peer" : "here", text,
+		if (step->is_undated)
+			printf("  %12s     ", "?");
+		else
+			printf("  %+12.3f ms  ", -step->ms);
+		printf("%s  %s%s\n", step->at_peer ? "peer" : "here", text,
 		       step->is_cause ? "  <== first cause" : "");
 	}
 }
@@ -73,10 +77,11 @@ static json_t *steps_json(const struct explanation *explanation)
 		const struct explanation_step *step = &explanation->steps[i];
 
 		explain_step_text(step->row, text, sizeof(text));
-		json_array_append_new(steps,
-				      json_pack("{sf ss sb ss}", "ms_before", step->ms, "end",
-						step->at_peer ? "peer" : "here", "first_cause",
-						step->is_cause, "text", text));
+		json_array_append_new(
+			steps, json_pack("{so ss sb ss}", "ms_before",
+					 step->is_undated ? json_null() : json_real(step->ms),
+					 "end", step->at_peer ? "peer" : "here", "first_cause",
+					 step->is_cause, "text", text));
 	}
 	return steps;
 }

@@ -261,6 +261,147 @@ static void test_gaps(void **state)
 	own_rows[2].gaps = 0;
 }
 
+/* The ends whose CONNECTED is not recorded any more: their clocks have nothing in common. */
+static const struct explanation *explain_late(struct rnic_show_record *own, size_t own_count,
+					      struct rnic_show_record *peer, size_t peer_count)
+{
+	static struct explanation explanation;
+
+	sources[0] = (struct evidence){.records = own, .record_count = own_count};
+	sources[1] = (struct evidence){.records = peer, .record_count = peer_count};
+	assert_true(explain_qp(sources, 2, OWN, &explanation));
+	return &explanation;
+}
+
+/* An event of the peer may be older or younger than the error, whatever its age says. */
+static void test_clocks_without_a_common_moment(void **state)
+{
+	static const struct rnic_show_record events[] = {
+		{.event = RNIC_RECORD_QP_ENDED, .psn = PEER, .value = OWN},
+		{.event = RNIC_RECORD_LINK},
+		{.event = RNIC_RECORD_ADDRESS},
+		{.qpn = PEER,
+		 .event = RNIC_RECORD_TROUBLE,
+		 .detail = RNIC_CAUSE_FLUSHED,
+		 .extra = RNIC_QP_STATE_ERR},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(events); i++) {
+		struct rnic_show_record peer[] = {
+			{.age_us = 65000000,
+			 .qpn = PEER,
+			 .peer_qpn = OWN,
+			 .event = RNIC_RECORD_TAKEN,
+			 .psn = 0x104},
+			events[i],
+			{.age_us = 61000000, .event = RNIC_RECORD_LINK, .detail = 1},
+		};
+		const struct explanation *explanation;
+
+		peer[1].age_us = 62000000;
+		explanation = explain_late(own_rows + 1, RNIC_COUNT_OF(own_rows) - 1, peer, 3);
+		assert_true(explanation->is_undetermined);
+		assert_int_equal(explanation->cause->code, RNIC_CAUSE_RETRY_EXCEEDED);
+		assert_non_null(strstr(explanation->detail, "no moment in common"));
+		assert_false(explanation->steps[0].is_undated);
+		assert_true(explanation->steps[explanation->step_count - 1].is_undated);
+	}
+}
+
+/* Where nothing of the peer could be a lead, PSNs say what was lost, without any clock. */
+static void test_loss_without_clocks(void **state)
+{
+	struct rnic_show_record peer = {.age_us = 65000000,
+					.qpn = PEER,
+					.peer_qpn = OWN,
+					.event = RNIC_RECORD_TAKEN,
+					.psn = 0x104};
+	const struct explanation *explanation =
+		explain_late(own_rows + 1, RNIC_COUNT_OF(own_rows) - 1, &peer, 1);
+
+	(void)state;
+	assert_false(explanation->is_undetermined);
+	assert_int_equal(explanation->cause->code, RNIC_CAUSE_ANSWERS_LOST);
+}
+
+/* The peer's own failure explains its refusal, and a region that ended before explains both. */
+static void test_refusal_without_clocks(void **state)
+{
+	struct rnic_show_record own = {.age_us = 2000000,
+				       .qpn = OWN,
+				       .peer_qpn = PEER,
+				       .event = RNIC_RECORD_TROUBLE,
+				       .detail = RNIC_CAUSE_REMOTE_ACCESS,
+				       .extra = RNIC_QP_STATE_ERR};
+	struct rnic_show_record peer[] = {
+		{.age_us = 1000, .event = RNIC_RECORD_REGION_ENDED, .value = 0x77},
+		{.age_us = 900,
+		 .qpn = PEER,
+		 .peer_qpn = OWN,
+		 .event = RNIC_RECORD_TROUBLE,
+		 .detail = RNIC_CAUSE_BAD_RKEY,
+		 .extra = RNIC_QP_STATE_ERR,
+		 .value = 0x77},
+	};
+
+	(void)state;
+	assert_int_equal(explain_late(&own, 1, peer, 2)->cause->code, RNIC_CAUSE_REGION_GONE);
+	peer[0].age_us = 800;
+	assert_int_equal(explain_late(&own, 1, peer, 2)->cause->code, RNIC_CAUSE_BAD_RKEY);
+}
+
+/* A NAK that both rings tell of aligns the clocks, in both directions; an ambiguous one does not.
+ */
+static void test_clocks_by_a_nak(void **state)
+{
+	static const struct {
+		bool peer_sends;
+		uint32_t run;	 /* of the peer's entry; the own one has 0 */
+		uint32_t age_us; /* of the peer's end, by its clock, a minute ahead */
+		uint8_t cause;	 /* PASS: none is named */
+	} cases[] = {
+		{true, 0, 64000000, RNIC_CAUSE_PEER_DESTROYED},
+		{true, 0, 62500000, RNIC_CAUSE_PASS},
+		{false, 0, 64000000, RNIC_CAUSE_PEER_DESTROYED},
+		{false, 0, 62500000, RNIC_CAUSE_PASS},
+		{true, 1, 64000000, RNIC_CAUSE_PASS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct rnic_show_record own[RNIC_COUNT_OF(own_rows)];
+		struct rnic_show_record peer[2] = {
+			{.age_us = 64900000,
+			 .qpn = PEER,
+			 .peer_qpn = OWN,
+			 .psn = 0xfe,
+			 .detail = 0x20,
+			 .run = cases[i].run},
+			{.age_us = cases[i].age_us,
+			 .event = RNIC_RECORD_QP_ENDED,
+			 .psn = PEER,
+			 .value = OWN},
+		};
+		const struct explanation *explanation;
+
+		memcpy(own, own_rows, sizeof(own));
+		own[0] = (struct rnic_show_record){.age_us = 4900000,
+						   .qpn = OWN,
+						   .peer_qpn = PEER,
+						   .psn = 0xfe,
+						   .detail = 0x20};
+		own[0].event =
+			cases[i].peer_sends ? RNIC_RECORD_NAK_RECEIVED : RNIC_RECORD_NAK_SENT;
+		peer[0].event =
+			cases[i].peer_sends ? RNIC_RECORD_NAK_SENT : RNIC_RECORD_NAK_RECEIVED;
+		explanation = explain_late(own, RNIC_COUNT_OF(own), peer, 2);
+		assert_int_equal(explanation->is_undetermined, cases[i].cause == RNIC_CAUSE_PASS);
+		if (cases[i].cause != RNIC_CAUSE_PASS)
+			assert_int_equal(explanation->cause->code, cases[i].cause);
+	}
+}
+
 static void test_unknown_queue_pair(void **state)
 {
 	static struct explanation explanation;
@@ -281,6 +422,10 @@ int main(void)
 		cmocka_unit_test(test_leads_of_another_device),
 		cmocka_unit_test(test_silence_that_ended),
 		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_clocks_without_a_common_moment),
+		cmocka_unit_test(test_loss_without_clocks),
+		cmocka_unit_test(test_refusal_without_clocks),
+		cmocka_unit_test(test_clocks_by_a_nak),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
 
