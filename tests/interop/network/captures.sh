@@ -99,6 +99,8 @@ comments)
 	mistaken no_receive
 	check "side 0 gets a rule" "$BIN/rnicctl" fault --socket "${side_socket[0]}" add \
 		"rx:drop=5%,seed=3"
+	check "side 1 gets a rule" "$BIN/rnicctl" fault --socket "${side_socket[1]}" add \
+		"tx:drop=5%,seed=4"
 	pair_run ib_write_bw -F -c RC -s 65536 -n 200
 	for side in 0 1; do
 		[ -z "${side_pid[$side]}" ] || daemon_finish $side
@@ -108,6 +110,9 @@ comments)
 	says 1 'wr_id 0x[0-9a-f]+, retransmission 1 of 7$'
 	says 1 'mistaken_progr.*, wr_id 0x42, retransmission$'
 	says 0 '^dropped by rule [0-9]+$'
+	says 1 'ib_write_bw \(pid [0-9]+\), wr_id 0x[0-9a-f]+.*, dropped by rule [0-9]+, not sent$'
+	check "every ICRC of side 1 is valid" python3 "$INTEROP/icrc_check.py" \
+		"$WORK/comments1.pcapng"
 	says 0 '[Nn]o receive'
 	says 0 'rkey|key'
 	says 0 '^packets before this one are missing$'

@@ -83,22 +83,53 @@ static void packet_write(struct capture *capture, struct pcapng_packet *packet,
 	packet->pieces[0] = NULL; /* the headers end here */
 }
 
-static void capture_sent(void *context, const struct datagram *datagram,
-			 uint16_t ipv4_identification, uint64_t now_ns)
+/* The words about a packet to be sent; NULL or "": none. */
+static const char *words_about(const struct capture *capture, const struct datagram *datagram)
 {
-	struct capture *capture = context;
-	const char *words = capture->describe != NULL
-				    ? capture->describe(capture->describe_context, datagram->bytes)
-				    : NULL;
+	return capture->describe != NULL
+		       ? capture->describe(capture->describe_context, datagram->bytes)
+		       : NULL;
+}
+
+/* Writes a sealed packet. */
+static void outbound_write(struct capture *capture, const struct datagram *datagram,
+			   uint16_t ipv4_identification, const char *comment, uint64_t now_ns)
+{
 	struct pcapng_packet packet = {
 		.is_outbound = true,
-		.comment = datagram->damage != 0 ? "damaged on purpose" : words,
+		.comment = comment,
 		.pieces[1] = datagram->bytes,
 		.piece_bytes[1] = datagram->length + RNIC_ICRC_BYTES,
 	};
 
 	if (!capture->is_failed)
 		packet_write(capture, &packet, &datagram->addresses, ipv4_identification, now_ns);
+}
+
+static void capture_sent(void *context, const struct datagram *datagram,
+			 uint16_t ipv4_identification, uint64_t now_ns)
+{
+	struct capture *capture = context;
+
+	outbound_write(capture, datagram, ipv4_identification,
+		       datagram->damage != 0 ? "damaged on purpose"
+					     : words_about(capture, datagram),
+		       now_ns);
+}
+
+void capture_write_dropped(struct capture *capture, const struct datagram *datagram,
+			   const char *reason, uint64_t now_ns)
+{
+	const char *words = words_about(capture, datagram);
+	const bool has_words = words != NULL && words[0] != '\0';
+	struct datagram sealed = *datagram;
+	char comment[2 * CAPTURE_NOTE_BYTES];
+
+	snprintf(comment, sizeof(comment), "%s%s%s", has_words ? words : "", has_words ? ", " : "",
+		 reason);
+	sealed.damage = 0;
+	segment_seal(&sealed, 1, sealed.addresses.source_port);
+	outbound_write(capture, &sealed, 0, comment, now_ns);
 }
 
 /*

@@ -5,9 +5,9 @@
  *
  * Inbound the capture sees datagrams pass. Outbound they pass without ICRC and before the GSO
  * batches are formed, so the port below reports its sent packets, after sealing, to capture_sink().
- * The file therefore has no packets that a fault above dropped, and has damaged packets as damaged.
- * A packet with a wrong ICRC has a comment about it, and others have those of
- * capture_expect_notes().
+ * The file therefore has damaged packets as damaged. A packet that a fault above dropped comes from
+ * capture_write_dropped(): as it would have been sent, and its comment says that it was not. A
+ * packet with a wrong ICRC has a comment about it, and others have those of capture_expect_notes().
  *
  * A failed write ends the capture, never the device. On a pipe nothing waits for the reader: a slow
  * reader ends the capture too. The program ignores SIGPIPE.
@@ -65,6 +65,13 @@ void capture_note(struct capture *capture, const uint8_t *bytes, const char *tex
 
 /* Writes the received packets with their notes. Their bytes may change afterwards. */
 void capture_write_received(struct capture *capture);
+
+/*
+ * Writes a packet that is not going to be sent, with the words about it and `reason`. The packet
+ * gets its ICRC, in the room behind its bytes, and keeps the source port that it has.
+ */
+void capture_write_dropped(struct capture *capture, const struct datagram *datagram,
+			   const char *reason, uint64_t now_ns);
 
 /* Closes a capture that is not stacked yet; port_ops.close closes a stacked one. */
 void capture_close(struct capture *capture);

@@ -257,6 +257,15 @@ static void deny_readiness(struct datagram *datagram)
 			rnic_syndrome_make(RNIC_SYNDROME_RNR_NAK, RNR_TIMER_CODE);
 }
 
+static void tell_capture_of_unsent(struct fault *fault, const struct datagram *datagram,
+				   const struct fault_verdict *verdict, uint64_t now_ns)
+{
+	char text[CAPTURE_NOTE_BYTES];
+
+	snprintf(text, sizeof(text), "dropped by rule %u, not sent", verdict->dropped_by);
+	capture_write_dropped(fault->capture, datagram, text, now_ns);
+}
+
 /*
  * Transmits a datagram with a verdict of its own. All but a dropped one go through the pool, which
  * keeps the order.
@@ -266,6 +275,8 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 {
 	struct datagram damaged = *datagram;
 
+	if (verdict->drop && fault->capture != NULL)
+		tell_capture_of_unsent(fault, datagram, verdict, now_ns);
 	if (verdict->corrupt) {
 		uint64_t bits = 8 * ((uint64_t)datagram->length + RNIC_ICRC_BYTES);
 

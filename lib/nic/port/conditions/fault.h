@@ -52,7 +52,7 @@ struct port *fault_sender(struct port *port);
 /* The rules with their counts, to be read and changed between the port's calls. */
 struct fault_plan *fault_plan_of(struct port *port);
 
-/* From now on `capture`, which is below or NULL, hears what becomes of received packets. */
+/* From now on `capture`, which is below or NULL, hears what becomes of packets. */
 void fault_tell_capture(struct port *port, struct capture *capture);
 
 /* The number of datagrams that were lost because the pool was full. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/port/conditions/capture.h"
 
+#include "lib/nic/port/conditions/fault.h"
 #include "lib/nic/port/udp/udp_port.h"
 #include "proto/base/bits.h"
 #include "proto/wire/icrc.h"
@@ -114,6 +115,45 @@ static void capture_test(struct world *world)
 	}
 	assert_int_equal(next[0], 4);
 	assert_int_equal(next[1], 4);
+}
+
+static const char *say_whose(void *context, const uint8_t *bytes)
+{
+	(void)bytes;
+	return context;
+}
+
+/* What a rule drops on the way out is in the file with a right ICRC, and is named as not sent. */
+static void test_dropped_outbound(void **state)
+{
+	struct world *world = world_create(fixture_own_gid(52), 0);
+	struct datagram datagrams[2];
+	struct port *fault;
+	char text[PORT_TEXT_BYTES];
+
+	(void)state;
+	assert_non_null(world);
+	assert_int_equal(fault_open(world->port, "tx:drop=100%", &fault, text, sizeof(text)), 0);
+	fault_tell_capture(fault, world->capture);
+	capture_expect_notes(world->capture, say_whose, (void *)"mine");
+	for (uint32_t i = 0; i < 2; i++)
+		datagrams[i] = fixture_datagram(i, &world->gid, &world->gid, 1036);
+	datagrams[1].addresses.source_port = RNIC_UDP_PORT;
+	fixture_transmit(fault, datagrams, 2);
+	fault->ops->close(fault);
+
+	reader_read(&world->reader, world->fd);
+	assert_int_equal(world->reader.packet_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct reader_packet *packet = &world->reader.packets[i];
+		struct rnic_datagram found;
+
+		assert_true(packet->is_outbound);
+		assert_string_equal(packet->comment, "mine, dropped by rule 1, not sent");
+		assert_int_equal(rnic_datagram_decode(&found, packet->bytes, packet->length), 0);
+		assert_true(rnic_icrc_is_right_as_shown(&found, found.payload_bytes));
+	}
+	world_destroy(world);
 }
 
 static void test_ipv4(void **state)
@@ -373,7 +413,7 @@ int main(void)
 		cmocka_unit_test(test_flush),	    cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_shared_pipe), cmocka_unit_test(test_no_such_directory),
 		cmocka_unit_test(test_shared_file), cmocka_unit_test(test_somebody_was_first),
-		cmocka_unit_test(test_own_files),
+		cmocka_unit_test(test_own_files),   cmocka_unit_test(test_dropped_outbound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
