@@ -711,6 +711,32 @@ static void judge_flush(struct inquiry *inquiry, struct explanation *explanation
 				 &own->records[i]);
 }
 
+/* The program destroyed the queue pair itself: at that time it waited for nothing. */
+static bool has_finished(const struct end *end)
+{
+	const struct rnic_show_record *ended =
+		evidence_of_device(end->evidence, RNIC_RECORD_QP_ENDED, end->qpn, EVIDENCE_ANY);
+
+	return end->qp == NULL && ended != NULL && ended->detail == RNIC_RECORD_BY_CALL &&
+	       (end->connected == NULL || ended->age_us <= end->connected->age_us);
+}
+
+/* Nothing failed: the connection did not come about, or the queue pair waits, or is done. */
+static void judge_unfailed(struct inquiry *inquiry, const struct evidence *sources, size_t count,
+			   struct explanation *explanation)
+{
+	const bool is_waiting = !has_finished(&inquiry->own);
+
+	if (judge_connection(inquiry, explanation))
+		return;
+	if (inquiry->peer.evidence != NULL)
+		consider_peer_trouble(inquiry);
+	if (inquiry->peer.evidence != NULL && is_waiting)
+		consider_end(inquiry);
+	if (is_waiting)
+		judge_wait(inquiry, sources, count, explanation);
+}
+
 static void judge_all(struct inquiry *inquiry, const struct evidence *sources, size_t count,
 		      struct explanation *explanation)
 {
@@ -732,12 +758,8 @@ static void judge_all(struct inquiry *inquiry, const struct evidence *sources, s
 		judge_flush(inquiry, explanation);
 	} else if (error != NULL) {
 		consider_region(inquiry, &inquiry->own);
-	} else if (!judge_connection(inquiry, explanation)) {
-		if (inquiry->peer.evidence != NULL) {
-			consider_peer_trouble(inquiry);
-			consider_end(inquiry);
-		}
-		judge_wait(inquiry, sources, count, explanation);
+	} else {
+		judge_unfailed(inquiry, sources, count, explanation);
 	}
 	if (inquiry->lead.cause == RNIC_CAUSE_PASS)
 		return;

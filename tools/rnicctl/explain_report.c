@@ -13,7 +13,8 @@
 
 #define DEVICE_PROGRAM "rnicd" /* of troubles that are no client's */
 #define US_PER_MS      UINT64_C(1000)
-#define QPS_MAX	       64 /* of one program that are explained */
+#define QPS_MAX	       64 /* of one process that are explained */
+#define PROCESSES_MAX  64 /* of one name that are explained */
 
 /* --- printing -------------------------------------------------------------------------------- */
 
@@ -254,12 +255,70 @@ static size_t report_wanted(const struct explain_request *request, const struct 
 	return printed;
 }
 
+/* The processes of one name. */
+struct processes {
+	struct process {
+		uint32_t pid;
+		uint64_t age_us; /* of the last that is known of the process */
+	} of[PROCESSES_MAX];
+	size_t count;
+};
+
+static void add_process(struct processes *processes, uint32_t pid, uint64_t age_us)
+{
+	struct process *process = processes->of;
+	struct process *end = process + processes->count;
+
+	while (process < end && process->pid != pid)
+		process++;
+	if (process == &processes->of[PROCESSES_MAX])
+		return;
+	if (process == end) {
+		processes->count++;
+		*process = (struct process){.pid = pid, .age_us = age_us};
+	} else if (age_us < process->age_us) {
+		process->age_us = age_us;
+	}
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+	const struct process *a = left, *b = right;
+
+	return a->age_us < b->age_us ? -1 : a->age_us > b->age_us;
+}
+
+static void find_processes(const struct evidence *own, const struct wanted *wanted,
+			   struct processes *processes)
+{
+	for (size_t i = 0; i < own->record_count; i++)
+		if (is_wanted(wanted, own->records[i].program, own->records[i].pid))
+			add_process(processes, own->records[i].pid, own->records[i].age_us);
+	for (size_t i = 0; i < own->trouble_count; i++)
+		if (is_wanted(wanted, own->troubles[i].program, own->troubles[i].pid))
+			add_process(processes, own->troubles[i].pid,
+				    own->troubles[i].age_ms * US_PER_MS);
+	for (size_t i = 0; i < own->client_count; i++)
+		if (is_wanted(wanted, own->clients[i].program, own->clients[i].pid))
+			add_process(processes, own->clients[i].pid, 0);
+	qsort(processes->of, processes->count, sizeof(processes->of[0]), compare_processes);
+}
+
+/* Of several runs of a program, the last one is the one in question, so that the last one is first.
+ */
 size_t explain_report_program(const struct explain_request *request, const char *name_or_pid)
 {
 	struct wanted wanted = {.name = name_or_pid};
+	struct processes processes = {0};
+	size_t printed = 0;
 
 	number_text_is(name_or_pid, 10, &wanted.pid);
-	return report_wanted(request, &wanted);
+	find_processes(&request->sources[0], &wanted, &processes);
+	for (size_t i = 0; i < processes.count; i++) {
+		wanted.pid = processes.of[i].pid;
+		printed += report_wanted(request, &wanted);
+	}
+	return printed;
 }
 
 /* A request for a connection that reached no program: nobody listened, or nobody could be asked. */

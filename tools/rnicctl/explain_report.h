@@ -19,7 +19,8 @@ struct explain_request {
 
 /*
  * Each prints explanations, and returns how many; 0: the daemon knows nothing of the queue pair, of
- * a program of this name or pid, or of any failure.
+ * a program of this name or pid, or of any failure. Of several processes of one name, the last one
+ * comes first.
  */
 size_t explain_report_qp(const struct explain_request *request, uint32_t qpn);
 size_t explain_report_program(const struct explain_request *request, const char *name_or_pid);

@@ -402,6 +402,42 @@ static void test_clocks_by_a_nak(void **state)
 	}
 }
 
+/*
+ * A program that destroyed its queue pair without an error had not waited any more: neither a
+ * time-out that was overcome nor the peer's end is a cause. When the program was ended, it may have
+ * waited.
+ */
+static void test_finished_program(void **state)
+{
+	static const struct rnic_show_record last[] = {
+		{.event = RNIC_RECORD_TIMED_OUT, .extra = 1, .psn = 0x100},
+		{.event = RNIC_RECORD_NAK_RECEIVED, .detail = 0x20, .psn = 0x100},
+	};
+	struct rnic_show_record peer[] = {
+		{.age_us = 5000000, .event = RNIC_RECORD_CONNECTED, .psn = PEER, .value = OWN},
+		{.age_us = 1001000, .event = RNIC_RECORD_QP_ENDED, .psn = PEER, .value = OWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(last); i++) {
+		struct rnic_show_record own[] = {
+			own_rows[0],
+			last[i],
+			{.age_us = 1000000,
+			 .event = RNIC_RECORD_QP_ENDED,
+			 .psn = OWN,
+			 .value = PEER},
+		};
+
+		own[1].qpn = OWN;
+		own[1].peer_qpn = PEER;
+		own[1].age_us = 3000000;
+		assert_null(explain_late(own, RNIC_COUNT_OF(own), peer, 2)->cause);
+		own[2].detail = RNIC_RECORD_BY_PROGRAM_END;
+		assert_non_null(explain_late(own, RNIC_COUNT_OF(own), peer, 2)->cause);
+	}
+}
+
 static void test_unknown_queue_pair(void **state)
 {
 	static struct explanation explanation;
@@ -426,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_loss_without_clocks),
 		cmocka_unit_test(test_refusal_without_clocks),
 		cmocka_unit_test(test_clocks_by_a_nak),
+		cmocka_unit_test(test_finished_program),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
 

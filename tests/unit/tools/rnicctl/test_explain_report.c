@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/rnicctl/explain_report.h"
+
+#include "proto/base/bits.h"
+#include "proto/base/causes.h"
+#include "proto/base/record.h"
+#include "tests/unit/unit_test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUTPUT_BYTES 4096
+
+/* Returns what the explanation of `program` prints; the caller's until the next call. */
+static const char *explain(struct evidence *evidence, const char *program, size_t *count)
+{
+	static char text[OUTPUT_BYTES];
+	const struct explain_request request = {.sources = evidence, .source_count = 1};
+	FILE *file = tmpfile();
+	const int saved = dup(STDOUT_FILENO);
+	size_t length;
+
+	assert_non_null(file);
+	assert_true(saved >= 0);
+	fflush(stdout);
+	assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
+	*count = explain_report_program(&request, program);
+	fflush(stdout);
+	assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+	close(saved);
+	rewind(file);
+	length = fread(text, 1, sizeof(text) - 1, file);
+	text[length] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Three runs of one program, one of them with a refused call alone, and another program. */
+static void test_last_run_first(void **state)
+{
+	struct rnic_show_record rows[] = {
+		{.pid = 100, .qpn = 0x801, .age_us = 9000000, .program = "pong"},
+		{.pid = 300, .qpn = 0x803, .age_us = 1000000, .program = "pong"},
+		{.pid = 400, .qpn = 0x804, .age_us = 500000, .program = "other"},
+	};
+	struct rnic_show_trouble refusal = {.pid = 200,
+					    .age_ms = 5000,
+					    .program = "pong",
+					    .subject = "memory region",
+					    .reason = "ibv_reg_mr: why"};
+	struct evidence evidence = {.records = rows,
+				    .record_count = RNIC_COUNT_OF(rows),
+				    .troubles = &refusal,
+				    .trouble_count = 1};
+	const char *text, *first, *second, *third;
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(rows); i++) {
+		rows[i].event = RNIC_RECORD_TROUBLE;
+		rows[i].detail = RNIC_CAUSE_RETRY_EXCEEDED;
+	}
+	text = explain(&evidence, "pong", &count);
+	first = strstr(text, "(pid 300)");
+	second = strstr(text, "(pid 200)");
+	third = strstr(text, "(pid 100)");
+	assert_int_equal(count, 3);
+	assert_true(first != NULL && second != NULL && third != NULL);
+	assert_true(first < second && second < third);
+	assert_null(strstr(text, "(pid 400)"));
+
+	text = explain(&evidence, "100", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "(pid 100)"));
+	explain(&evidence, "nobody", &count);
+	assert_int_equal(count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_last_run_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
