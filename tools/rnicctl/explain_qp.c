@@ -252,7 +252,8 @@ static int64_t find_limit(const struct end *own)
 
 /* --- leads ----------------------------------------------------------------------------------- */
 
-/* Whether nobody can say if rows of this end are older than the error. Without one all are. */
+/* Whether nobody can say if rows of this end are older than the error. Without an error, all are.
+ */
 static bool is_without_order(const struct inquiry *inquiry, const struct end *end)
 {
 	return end->is_unaligned && inquiry->limit_us != 0;
@@ -365,13 +366,17 @@ static bool is_word_of_peer(uint32_t cause)
 	       cause == RNIC_CAUSE_REMOTE_INVALID_REQUEST || cause == RNIC_CAUSE_RNR_RETRY_EXCEEDED;
 }
 
-/* A peer that answers and fails has failed for what it refused: no clock has to say so. */
+/*
+ * A peer that answers and fails has failed for what it refused: no clock has to say so. That it was
+ * not ready is no failure of its own, which may come later.
+ */
 static bool is_reason_of_answer(const struct inquiry *inquiry)
 {
 	const struct rnic_show_record *error = inquiry->own.trouble;
 	const struct rnic_show_record *trouble = inquiry->peer.trouble;
 
-	return error != NULL && is_word_of_peer(error->detail) && is_failed(trouble->extra) &&
+	return error != NULL && is_word_of_peer(error->detail) &&
+	       error->detail != RNIC_CAUSE_RNR_RETRY_EXCEEDED && is_failed(trouble->extra) &&
 	       trouble->detail != RNIC_CAUSE_FLUSHED;
 }
 

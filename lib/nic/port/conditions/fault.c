@@ -275,7 +275,8 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 {
 	struct datagram damaged = *datagram;
 
-	if (verdict->drop && fault->capture != NULL)
+	/* A packet whose bytes could not be read has none. */
+	if (verdict->drop && fault->capture != NULL && datagram->length != 0)
 		tell_capture_of_unsent(fault, datagram, verdict, now_ns);
 	if (verdict->corrupt) {
 		uint64_t bits = 8 * ((uint64_t)datagram->length + RNIC_ICRC_BYTES);

@@ -349,6 +349,10 @@ static void test_refusal_without_clocks(void **state)
 	assert_int_equal(explain_late(&own, 1, peer, 2)->cause->code, RNIC_CAUSE_REGION_GONE);
 	peer[0].age_us = 800;
 	assert_int_equal(explain_late(&own, 1, peer, 2)->cause->code, RNIC_CAUSE_BAD_RKEY);
+	/* A receiver that is not ready goes on, and may fail later for another reason. */
+	own.detail = RNIC_CAUSE_RNR_RETRY_EXCEEDED;
+	assert_int_equal(explain_late(&own, 1, peer, 2)->cause->code,
+			 RNIC_CAUSE_RNR_RETRY_EXCEEDED);
 }
 
 /* A NAK that both rings tell of aligns the clocks, in both directions; an ambiguous one does not.

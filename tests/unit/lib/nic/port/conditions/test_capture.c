@@ -127,7 +127,7 @@ static const char *say_whose(void *context, const uint8_t *bytes)
 static void test_dropped_outbound(void **state)
 {
 	struct world *world = world_create(fixture_own_gid(52), 0);
-	struct datagram datagrams[2];
+	struct datagram datagrams[3];
 	struct port *fault;
 	char text[PORT_TEXT_BYTES];
 
@@ -139,7 +139,9 @@ static void test_dropped_outbound(void **state)
 	for (uint32_t i = 0; i < 2; i++)
 		datagrams[i] = fixture_datagram(i, &world->gid, &world->gid, 1036);
 	datagrams[1].addresses.source_port = RNIC_UDP_PORT;
-	fixture_transmit(fault, datagrams, 2);
+	datagrams[2] = datagrams[1];
+	datagrams[2].length = 0; /* its bytes could not be read */
+	fixture_transmit(fault, datagrams, 3);
 	fault->ops->close(fault);
 
 	reader_read(&world->reader, world->fd);
