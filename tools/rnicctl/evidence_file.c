@@ -9,7 +9,7 @@
 #include "tools/rnicctl/evidence.h"
 
 #include "proto/base/bits.h"
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explanation.h"
 
 #include <errno.h>
 #include <isa-l/crc.h>

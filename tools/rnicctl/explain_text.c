@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an entry of the flight recorder says, in words. */
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explanation.h"
 
 #include "proto/base/verbs_types.h"
 #include "proto/wire/syndrome.h"
