@@ -13,16 +13,6 @@ bool explain_cm_is(const struct rnic_show_record *row)
 	return row->event == RNIC_RECORD_CM_SENT || row->event == RNIC_RECORD_CM_RECEIVED;
 }
 
-const char *explain_cm_kind(uint32_t kind)
-{
-	static const char *const names[] = {"REQ",  "MRA",	"REJ",	    "REP", "RTU", "DREQ",
-					    "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR"};
-
-	return kind >= RNIC_CM_REQ && kind - RNIC_CM_REQ < sizeof(names) / sizeof(names[0])
-		       ? names[kind - RNIC_CM_REQ]
-		       : "unknown message";
-}
-
 bool explain_cm_is_end(const struct rnic_show_record *row)
 {
 	return row->event == RNIC_RECORD_CM_RECEIVED && row->detail == RNIC_CM_DREQ;
@@ -88,15 +78,17 @@ const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence,
 	return explain_cm_cause(*last);
 }
 
-const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
-						const struct rnic_show_trouble *trouble,
-						bool *is_told)
+static bool is_of_connection(const struct rnic_show_trouble *trouble)
+{
+	return strncmp(trouble->subject, SUBJECT, strlen(SUBJECT)) == 0;
+}
+
+/* The last refusal that the program of the trouble got; NULL: none is known. */
+static const struct rnic_show_record *refusal_of(const struct evidence *evidence,
+						 const struct rnic_show_trouble *trouble)
 {
 	const struct rnic_show_record *found = NULL;
 
-	*is_told = false;
-	if (strncmp(trouble->subject, SUBJECT, strlen(SUBJECT)) != 0)
-		return NULL;
 	for (size_t i = 0; i < evidence->record_count; i++) {
 		const struct rnic_show_record *row = &evidence->records[i];
 
@@ -104,10 +96,32 @@ const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
 		    explain_cm_cause(row) != NULL)
 			found = row;
 	}
-	if (strstr(trouble->reason, "answer") != NULL)
-		return rnic_cause_of(RNIC_CAUSE_CM_UNANSWERED);
-	if (found == NULL)
+	return found;
+}
+
+/* The sentences of silence, of the peer or of its network, have this word alone in common. */
+static bool is_silence(const struct rnic_show_trouble *trouble)
+{
+	return strstr(trouble->reason, "answer") != NULL;
+}
+
+const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
+						const struct rnic_show_trouble *trouble)
+{
+	const struct rnic_show_record *refusal;
+
+	if (!is_of_connection(trouble))
 		return NULL;
-	*is_told = found->qpn != 0;
-	return explain_cm_cause(found);
+	if (is_silence(trouble))
+		return rnic_cause_of(RNIC_CAUSE_CM_UNANSWERED);
+	refusal = refusal_of(evidence, trouble);
+	return refusal != NULL ? explain_cm_cause(refusal) : NULL;
+}
+
+bool explain_cm_tells(const struct evidence *evidence, const struct rnic_show_trouble *trouble)
+{
+	const struct rnic_show_record *refusal = refusal_of(evidence, trouble);
+
+	return is_of_connection(trouble) && !is_silence(trouble) && refusal != NULL &&
+	       refusal->qpn != 0;
 }

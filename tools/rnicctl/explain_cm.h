@@ -26,15 +26,11 @@ const struct rnic_cause_row *explain_cm_cause(const struct rnic_show_record *row
 const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence, uint32_t qpn,
 						const struct rnic_show_record **last);
 
-/*
- * Why a connection of the program `pid` failed, of which the trouble tells; NULL: the trouble is
- * not about a connection. `is_told` is whether a queue pair's explanation says the same.
- */
+/* Why the connection failed of which the trouble tells; NULL: the trouble is about something else. */
 const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
-						const struct rnic_show_trouble *trouble,
-						bool *is_told);
+						const struct rnic_show_trouble *trouble);
 
-/* The kind of the message, as the specification writes it. */
-const char *explain_cm_kind(uint32_t kind);
+/* Whether the explanation of a queue pair says the same as the trouble about its connection. */
+bool explain_cm_tells(const struct evidence *evidence, const struct rnic_show_trouble *trouble);
 
 #endif

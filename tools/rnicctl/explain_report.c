@@ -109,8 +109,7 @@ static void print_explanation_json(const struct explanation *explanation)
 static const struct rnic_cause_row *refusal_cause(const struct evidence *own,
 						  const struct rnic_show_trouble *trouble)
 {
-	bool is_told;
-	const struct rnic_cause_row *connection = explain_cm_trouble(own, trouble, &is_told);
+	const struct rnic_cause_row *connection = explain_cm_trouble(own, trouble);
 
 	if (connection != NULL)
 		return connection;
@@ -219,13 +218,12 @@ static size_t find_qps(const struct evidence *own, const struct wanted *wanted,
 /* Whether the trouble is one that the flight recorder has, with more facts. */
 static bool is_recorded(const struct evidence *own, const struct rnic_show_trouble *trouble)
 {
-	bool is_told;
 	unsigned qpn;
 
 	if (evidence_is_refusal(trouble))
 		return false;
-	if (explain_cm_trouble(own, trouble, &is_told) != NULL)
-		return is_told;
+	if (explain_cm_tells(own, trouble))
+		return true;
 	if (sscanf(trouble->subject, "queue pair 0x%x", &qpn) != 1)
 		return false;
 	for (size_t i = 0; i < own->record_count; i++)
@@ -304,8 +302,7 @@ static void find_processes(const struct evidence *own, const struct wanted *want
 	qsort(processes->of, processes->count, sizeof(processes->of[0]), compare_processes);
 }
 
-/* Of several runs of a program, the last one is the one in question, so that the last one is first.
- */
+/* Explains the last run of a program first: people mostly ask about that one. */
 size_t explain_report_program(const struct explain_request *request, const char *name_or_pid)
 {
 	struct wanted wanted = {.name = name_or_pid};

@@ -3,6 +3,7 @@
 #include "tools/rnicctl/explanation.h"
 
 #include "proto/base/verbs_types.h"
+#include "proto/mad/cm_message.h"
 #include "proto/wire/syndrome.h"
 #include "tools/rnicctl/explain_cm.h"
 
@@ -75,9 +76,10 @@ static void failure_text(const struct rnic_show_record *row, const char *what, c
 static void cm_text(const struct rnic_show_record *row, char *text, size_t bytes)
 {
 	const struct rnic_cause_row *cause = explain_cm_cause(row);
+	const char *kind = rnic_cm_kind_text(row->detail);
 	int length = snprintf(text, bytes, "%s %s of the connection to port %" PRIu32,
 			      row->event == RNIC_RECORD_CM_SENT ? "sent" : "received",
-			      explain_cm_kind(row->detail), row->psn);
+			      kind != NULL ? kind : "unknown message", row->psn);
 
 	if (length > 0 && (size_t)length < bytes && cause != NULL)
 		length += snprintf(text + length, bytes - (size_t)length,

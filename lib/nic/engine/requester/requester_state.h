@@ -46,8 +46,7 @@ struct repair {
 struct response_gap {
 	struct rnic_psn next; /* REPAIR_OWES_RESPONSES: to be asked for again */
 	struct rnic_psn end;
-	struct rnic_psn
-		judged_end; /* while responses are kept: no request before it is judged again */
+	struct rnic_psn judged_end; /* while responses are kept: behind the last judged request */
 };
 
 struct requester {

@@ -27,7 +27,7 @@ bool response_gap_keep(struct qp *qp, const struct rnic_packet *packet);
 /* What is to be asked for again, [*start, *end). False: nothing. */
 bool response_gap_find_due(struct qp *qp, struct rnic_psn *start, struct rnic_psn *end);
 
-/* It was asked for. */
+/* The caller has sent the request for what response_gap_find_due() named. */
 void response_gap_asked(struct qp *qp);
 
 /* Whether the answer to a request for a part of a READ may end with `psn`. */
