@@ -6,7 +6,7 @@
  * whole file, and the rows of connections that failed.
  */
 #include "tests/fuzz/fuzz_seeds.h"
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain/explain_qp.h"
 #include "tools/rnicctl/explain_report.h"
 
 #include "proto/base/bits.h"

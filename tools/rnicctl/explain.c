@@ -5,7 +5,7 @@
 #include "proto/base/causes.h"
 #include "proto/base/wc_status.h"
 #include "tools/rnicctl/daemon_reach.h"
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain/explain_qp.h"
 #include "tools/rnicctl/explain_report.h"
 #include "tools/support/number_text.h"
 

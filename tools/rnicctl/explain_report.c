@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/explain_report.h"
 
-#include "tools/rnicctl/explain_cm.h"
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain/explain_cm.h"
+#include "tools/rnicctl/explain/explain_qp.h"
 #include "tools/support/number_text.h"
 
 #include <inttypes.h>

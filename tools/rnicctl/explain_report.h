@@ -4,7 +4,7 @@
 #ifndef TOOLS_RNICCTL_EXPLAIN_REPORT_H
 #define TOOLS_RNICCTL_EXPLAIN_REPORT_H
 
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "tools/rnicctl/rnicctl.h"
 
 #include "tools/rnicctl/daemon_reach.h"
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include <argp.h>
 #include <stdio.h>

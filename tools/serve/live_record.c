@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/serve/live_record.h"
 
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include <errno.h>
 #include <stdio.h>

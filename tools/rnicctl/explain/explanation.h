@@ -4,7 +4,7 @@
 #define TOOLS_RNICCTL_EXPLANATION_H
 
 #include "proto/base/causes.h"
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,10 +6,10 @@
  * that lacks one of them. The checksum is of the content, not of the spelling: a file that was
  * indented anew is good, one with another value or of two files is not.
  */
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include "proto/base/bits.h"
-#include "tools/rnicctl/explanation.h"
+#include "tools/rnicctl/explain/explanation.h"
 
 #include <errno.h>
 #include <isa-l/crc.h>

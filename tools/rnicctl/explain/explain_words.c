@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an explanation says of its first cause, and of what is not known. */
-#include "tools/rnicctl/explain_inquiry.h"
+#include "tools/rnicctl/explain/explain_inquiry.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #ifndef TOOLS_RNICCTL_EXPLAIN_QP_H
 #define TOOLS_RNICCTL_EXPLAIN_QP_H
 
-#include "tools/rnicctl/explanation.h"
+#include "tools/rnicctl/explain/explanation.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The file of rnicctl record save: whole, damaged in any place, and put together of two. */
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include "proto/base/bits.h"
 #include "tests/unit/unit_test.h"

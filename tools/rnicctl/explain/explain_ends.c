@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The two ends of a connection in the records of one or more daemons, and their clocks. */
-#include "tools/rnicctl/explain_inquiry.h"
+#include "tools/rnicctl/explain/explain_inquiry.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain/explain_qp.h"
 
 #include "proto/base/bits.h"
 #include "proto/base/verbs_types.h"

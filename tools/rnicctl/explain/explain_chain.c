@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The chain of what happened at both ends. */
-#include "tools/rnicctl/explain_inquiry.h"
+#include "tools/rnicctl/explain/explain_inquiry.h"
 
 #include <stdlib.h>
 #include <string.h>

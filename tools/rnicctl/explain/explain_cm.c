@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/explain_cm.h"
+#include "tools/rnicctl/explain/explain_cm.h"
 
 #include "proto/mad/cm_message.h"
 

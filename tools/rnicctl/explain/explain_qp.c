@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/rnicctl/explain_qp.h"
+#include "tools/rnicctl/explain/explain_qp.h"
 
 #include "proto/wire/psn.h"
 #include "proto/wire/syndrome.h"
-#include "tools/rnicctl/explain_cm.h"
-#include "tools/rnicctl/explain_inquiry.h"
+#include "tools/rnicctl/explain/explain_cm.h"
+#include "tools/rnicctl/explain/explain_inquiry.h"
 
 #include <stdio.h>
 #include <string.h>

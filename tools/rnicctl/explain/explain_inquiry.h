@@ -4,7 +4,7 @@
 #define TOOLS_RNICCTL_EXPLAIN_INQUIRY_H
 
 #include "proto/base/verbs_types.h"
-#include "tools/rnicctl/explanation.h"
+#include "tools/rnicctl/explain/explanation.h"
 
 #define EXPLAIN_US_PER_MS 1000.0
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What an entry of the flight recorder says, in words. */
-#include "tools/rnicctl/explanation.h"
+#include "tools/rnicctl/explain/explanation.h"
 
 #include "proto/base/verbs_types.h"
 #include "proto/mad/cm_message.h"
 #include "proto/wire/syndrome.h"
-#include "tools/rnicctl/explain_cm.h"
+#include "tools/rnicctl/explain/explain_cm.h"
 
 #include <inttypes.h>
 #include <stdio.h>

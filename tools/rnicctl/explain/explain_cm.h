@@ -4,7 +4,7 @@
 #define TOOLS_RNICCTL_EXPLAIN_CM_H
 
 #include "proto/base/causes.h"
-#include "tools/rnicctl/evidence.h"
+#include "tools/rnicctl/explain/evidence.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +26,8 @@ const struct rnic_cause_row *explain_cm_cause(const struct rnic_show_record *row
 const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence, uint32_t qpn,
 						const struct rnic_show_record **last);
 
-/* Why the connection failed of which the trouble tells; NULL: the trouble is about something else. */
+/* Why the connection failed of which the trouble tells; NULL: the trouble is about something else.
+ */
 const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
 						const struct rnic_show_trouble *trouble);
 
