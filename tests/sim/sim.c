@@ -70,12 +70,18 @@ struct sim *sim_create_with(const struct sim_config *config)
 
 struct port *sim_fault(struct sim *sim, uint32_t host, const char *spec)
 {
+	struct sim_host *at = &sim->hosts[host];
 	char message[128] = "out of memory";
 
-	if (fault_open(sim->hosts[host].port, spec, &sim->hosts[host].port, message,
-		       sizeof(message)) != 0)
+	if (fault_open(at->port, spec, &at->port, message, sizeof(message)) != 0) {
 		oracle_fail(&sim->oracle, "fault '%s': %s", spec, message);
-	return sim->hosts[host].port;
+		return at->port;
+	}
+	if (fault_receiver(at->port) == at->port)
+		at->receiver = at->port;
+	if (fault_sender(at->port) == at->port)
+		at->sender = at->port;
+	return at->port;
 }
 
 struct sim_link *sim_link(struct sim *sim, uint32_t from, uint32_t to)

@@ -200,7 +200,7 @@ int sim_host_init(struct sim_host *host, struct sim_net *net, struct oracle *ora
 	host->index = config->index;
 	host->net = net;
 	host->nic = &net->nics[config->index];
-	host->port = &host->nic->port;
+	host->port = host->receiver = host->sender = &host->nic->port;
 	host->oracle = oracle;
 	host->batch = config->batch;
 	host->seed = config->seed;
@@ -331,7 +331,8 @@ static void receive(struct sim_host *host)
 	uint32_t count;
 
 	do {
-		count = host->port->ops->receive(host->port, datagrams, host->batch, now_ns);
+		count = host->receiver->ops->receive(host->receiver, datagrams, host->batch,
+						     now_ns);
 		for (uint32_t i = 0; i < count; i++)
 			accept_datagram(host, &datagrams[i]);
 		engine_flush(&host->engine, now_ns);
@@ -419,10 +420,16 @@ static uint32_t encode_batch(struct sim_host *host, uint32_t built, uint32_t *fa
 	return failures;
 }
 
+/* As the data path does, calls a port that has nothing to send when a held datagram is due. */
 static bool transmit_pending(struct sim_host *host)
 {
-	uint32_t sent = host->port->ops->transmit(host->port, &host->pending[host->pending_first],
-						  host->pending_count, host->net->now_ns);
+	struct port *port = host->sender;
+	uint32_t sent;
+
+	if (host->pending_count == 0 && port->ops->next_deadline_ns(port) > host->net->now_ns)
+		return true;
+	sent = port->ops->transmit(port, &host->pending[host->pending_first], host->pending_count,
+				   host->net->now_ns);
 
 	host->pending_first += sent;
 	host->pending_count -= sent;

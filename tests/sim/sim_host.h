@@ -137,7 +137,9 @@ struct sim_host {
 	struct prng random; /* of the engine */
 	struct rnic_record_region record;
 	struct engine engine;
-	struct port *port; /* the stack's top */
+	struct port *port;     /* the stack's top */
+	struct port *receiver; /* without the ports of rules for the other direction */
+	struct port *sender;
 	struct sim_memory memory;
 	struct model_memory arena;
 	struct model_memory pattern;

@@ -291,27 +291,32 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
-/*
- * Whether some rule may apply to one of the datagrams, by the opcodes alone. Rules that apply to
- * nothing are to cost next to nothing: where this says no, a call of this port is a jump to the
- * next one.
- */
-static inline bool may_concern(const struct fault_way *way, const struct datagram *datagrams,
-			       uint32_t count)
+/* Where these two say no, a call of this port is a jump to the next one. */
+static inline bool may_concern_sent(const struct fault *fault, const struct datagram *datagrams,
+				    uint32_t count, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (datagrams[i].length != 0 &&
-		    fault_has_opcode(way->opcodes, datagrams[i].bytes[0]))
-			return true;
+	for (const struct datagram *end = datagrams + count; datagrams != end; datagrams++)
+		if (fault_sieve_keeps(&fault->plan.transmit.sieve, datagrams,
+				      &datagrams->addresses.dest))
+			return fault_sieve_is_open(&fault->plan.transmit.sieve, now_ns);
+	return false;
+}
+
+static inline bool may_concern_arrived(const struct fault *fault, const struct datagram *datagrams,
+				       uint32_t count, uint64_t now_ns)
+{
+	for (const struct datagram *end = datagrams + count; datagrams != end; datagrams++)
+		if (fault_sieve_keeps(&fault->plan.receive.sieve, datagrams,
+				      &datagrams->addresses.source))
+			return fault_sieve_is_open(&fault->plan.receive.sieve, now_ns);
 	return false;
 }
 
 static bool concerns_some(const struct fault *fault, const struct fault_way *way,
-			  const struct datagram *datagrams, uint32_t count)
+			  const struct datagram *datagrams, uint32_t count, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (datagrams[i].length != 0 &&
-		    fault_plan_concerns(&fault->plan, way, &datagrams[i]))
+		if (fault_plan_concerns(&fault->plan, way, &datagrams[i], now_ns))
 			return true;
 	return false;
 }
@@ -357,7 +362,8 @@ static uint32_t transmit_by_rules(struct fault *fault, struct datagram *datagram
 __attribute__((noinline)) static uint32_t
 transmit_judged(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
 {
-	if (!fault->has_past && !concerns_some(fault, &fault->plan.transmit, datagrams, count))
+	if (!fault->has_past &&
+	    !concerns_some(fault, &fault->plan.transmit, datagrams, count, now_ns))
 		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
 	return transmit_by_rules(fault, datagrams, count, now_ns);
 }
@@ -367,7 +373,7 @@ static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, ui
 {
 	struct fault *fault = fault_of(port);
 
-	if (!fault->has_past && !may_concern(&fault->plan.transmit, datagrams, count))
+	if (!fault->has_past && !may_concern_sent(fault, datagrams, count, now_ns))
 		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
 	return transmit_judged(fault, datagrams, count, now_ns);
 }
@@ -470,7 +476,7 @@ __attribute__((noinline)) static uint32_t receive_judged(struct fault *fault, st
 							 uint32_t arrived, uint32_t max,
 							 uint64_t now_ns)
 {
-	if (!concerns_some(fault, &fault->plan.receive, into, arrived))
+	if (!concerns_some(fault, &fault->plan.receive, into, arrived, now_ns))
 		return arrived;
 	arrived = judge_arrived(fault, into, arrived, now_ns);
 	lane_advance(&fault->receive, arrived, now_ns);
@@ -485,10 +491,8 @@ static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t
 
 	if (fault->receive.held != 0)
 		return receive_among_held(fault, into, max, now_ns);
-	if (fault->plan.receive.count == 0)
-		return fault->next->ops->receive(fault->next, into, max, now_ns);
 	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
-	if (!may_concern(&fault->plan.receive, into, arrived))
+	if (!may_concern_arrived(fault, into, arrived, now_ns))
 		return arrived;
 	return receive_judged(fault, into, arrived, max, now_ns);
 }

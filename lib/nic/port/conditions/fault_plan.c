@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/port/conditions/fault_plan.h"
 
-#include "lib/nic/port/port.h"
 #include "proto/base/be.h"
 #include "proto/wire/gid.h"
 #include "proto/wire/headers.h"
 
 #include <string.h>
 
-#define PSN_OFFSET 9 /* in the BTH, 24 bits */
-#define PSN_MASK   0xffffffu
+#define PSN_MASK 0xffffffu
 
 /* Whether the rule applies to a packet with such an opcode. */
 static bool rule_is_there(const struct fault_rule *rule, const struct datagram *datagram)
@@ -29,20 +27,22 @@ static bool rule_is_there(const struct fault_rule *rule, const struct datagram *
 	if ((rule->where & FAULT_WHERE_QPN) != 0 && rnic_bth_dest_qpn(datagram->bytes) != rule->qpn)
 		return false;
 	return (rule->where & FAULT_WHERE_PSN) == 0 ||
-	       ((rnic_be24_read(datagram->bytes + PSN_OFFSET) - rule->first_psn) & PSN_MASK) <=
-		       ((rule->last_psn - rule->first_psn) & PSN_MASK);
+	       ((rnic_be24_read(datagram->bytes + FAULT_PSN_OFFSET) - rule->first_psn) &
+		PSN_MASK) <= ((rule->last_psn - rule->first_psn) & PSN_MASK);
 }
 
 static bool rule_applies(const struct fault_rule *rule, const struct datagram *datagram)
 {
-	return fault_has_opcode(rule->opcodes, datagram->bytes[0]) && rule_is_there(rule, datagram);
+	const uint8_t opcode = datagram->bytes[0];
+
+	return (rule->opcodes[opcode / 64] >> opcode % 64 & 1) != 0 &&
+	       rule_is_there(rule, datagram);
 }
 
 static void way_add(struct fault_way *way, uint32_t slot, const struct fault_rule *rule)
 {
 	way->slots[way->count++] = (uint8_t)slot;
-	for (unsigned i = 0; i < 256 / 64; i++)
-		way->opcodes[i] |= rule->opcodes[i];
+	fault_sieve_add(&way->sieve, rule);
 }
 
 void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
@@ -60,13 +60,17 @@ void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
 }
 
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,
-			 const struct datagram *datagram)
+			 const struct datagram *datagram, uint64_t now_ns)
 {
-	if (!fault_has_opcode(way->opcodes, datagram->bytes[0]))
+	if (datagram->length == 0)
 		return false;
-	for (uint32_t i = 0; i < way->count; i++)
-		if (rule_applies(&plan->rules[way->slots[i]], datagram))
+	for (uint32_t i = 0; i < way->count; i++) {
+		const struct fault_rule *rule = &plan->rules[way->slots[i]];
+
+		if (rule_applies(rule, datagram) &&
+		    rnic_rule_has_time(&rule->often, now_ns - rule->loaded_ns))
 			return true;
+	}
 	return false;
 }
 

@@ -6,17 +6,15 @@
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_PLAN_H
 #define LIB_NIC_PORT_CONDITIONS_FAULT_PLAN_H
 
-#include "lib/nic/port/conditions/fault_rule.h"
+#include "lib/nic/port/conditions/fault_sieve.h"
 
 #define FAULT_RULES_MAX 64
-
-struct datagram;
 
 /* The rules of one direction. */
 struct fault_way {
 	uint8_t slots[FAULT_RULES_MAX];
 	uint32_t count;
-	uint64_t opcodes[256 / 64]; /* bit set: some rule applies to this opcode */
+	struct fault_sieve sieve;
 };
 
 struct fault_plan {
@@ -42,14 +40,9 @@ struct fault_verdict {
 void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
 		    const struct fault_rule *rule);
 
-static inline bool fault_has_opcode(const uint64_t opcodes[256 / 64], uint8_t opcode)
-{
-	return (opcodes[opcode / 64] >> opcode % 64 & 1) != 0;
-}
-
-/* Whether some rule applies to the datagram, so that it must be judged. */
+/* Whether some rule applies to the datagram at this time, so that it must be judged. */
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,
-			 const struct datagram *datagram);
+			 const struct datagram *datagram, uint64_t now_ns);
 
 /* Judges a datagram by all rules of its way in order and counts in them. */
 struct fault_verdict fault_plan_judge(struct fault_plan *plan, const struct fault_way *way,

@@ -276,10 +276,14 @@ static void load(const char *spec, uint64_t now_ns)
 
 static bool drops(const struct datagram *datagram, uint64_t now_ns)
 {
-	const bool concerns = fault_plan_concerns(&plan, &plan.transmit, datagram);
+	const bool concerns = fault_plan_concerns(&plan, &plan.transmit, datagram, now_ns);
+	const bool is_kept =
+		fault_sieve_is_open(&plan.transmit.sieve, now_ns) &&
+		fault_sieve_keeps(&plan.transmit.sieve, datagram, &datagram->addresses.dest);
 	const bool dropped = fault_plan_judge(&plan, &plan.transmit, datagram, now_ns).drop;
 
 	assert_true(concerns || !dropped);
+	assert_true(is_kept || !concerns);
 	return dropped;
 }
 
@@ -302,6 +306,51 @@ static void what_all_rules_do_is_put_together(void **state)
 	assert_int_equal(verdict.behind, 4);
 }
 
+static bool sieve_keeps(const struct datagram *datagram)
+{
+	return fault_sieve_keeps(&plan.transmit.sieve, datagram, &datagram->addresses.dest);
+}
+
+/* What concerns no rule does not get as far as the rules, and what concerns one does. */
+static void a_sieve_keeps_what_may_concern_a_rule(void **state)
+{
+	static const struct {
+		const char *rules;
+		bool keeps;
+		bool drops;
+	} cases[] = {
+		{"drop/qpn=0x812345", true, true},
+		{"drop/qpn=0x912345", true, false}, /* the first byte is not looked at */
+		{"drop/qpn=0x812346", false, false},
+		{"drop/qpn=0x812445", false, false},
+		{"drop/psn=0x7f0006-0x7f0004", true, false}, /* all but one number */
+		{"drop/psn=0x7f0005", true, true},
+		{"drop/psn=0x7e0000-0x80ffff", true, true},
+		{"drop/psn=0x800000-0x7e0000", false, false},
+		{"drop/psn=0x800000-0x7f0005", true, true},
+		{"drop/peer=10.0.0.2", true, true},
+		{"drop/peer=10.0.0.3", false, false},
+		{"drop/peer=10.0.1.2", false, false},
+		{"drop/longer=15", true, true}, /* 12 bytes and the ICRC */
+		{"drop/longer=16", true, false},
+		{"drop/longer=600", false, false},
+		{"drop/qpn=1,drop/peer=10.0.0.9,drop/longer=600,drop/psn=1", false, false},
+		{"drop/qpn=1,drop/peer=10.0.0.2,drop/longer=600,drop/psn=1", true, true},
+		{"drop@rc-write", false, false},
+		{"drop", true, true},
+	};
+	struct datagram datagram = packet(RC_SEND_ONLY, 0x812345, 0x7f0005);
+
+	(void)state;
+	datagram.length = RNIC_BTH_BYTES;
+	datagram.addresses.dest = rnic_gid_from_ipv4((const uint8_t[]){10, 0, 0, 2});
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		load(cases[i].rules, 0);
+		assert_int_equal(sieve_keeps(&datagram), cases[i].keeps);
+		assert_int_equal(drops(&datagram, 0), cases[i].drops);
+	}
+}
+
 static void rules_say_where(void **state)
 {
 	struct datagram datagram = packet(RC_SEND_ONLY, 0x812345, 0xfffffe);
@@ -312,7 +361,7 @@ static void rules_say_where(void **state)
 	assert_true(drops(&datagram, 0));
 	load("drop/qpn=0x812346", 0);
 	assert_false(drops(&datagram, 0));
-	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram, 0));
 	load("drop/psn=0xfffffe-1", 0); /* across the end of the numbers */
 	assert_true(drops(&datagram, 0));
 	load("drop/psn=0-5", 0);
@@ -322,9 +371,9 @@ static void rules_say_where(void **state)
 	load("drop/peer=10.0.0.3", 0);
 	assert_false(drops(&datagram, 0));
 	load("drop@rc-write", 0);
-	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram, 0));
 	load("rx:drop/qpn=1", 0);
-	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram, 0));
 	/* A datagram that is too short for a header has no number. */
 	load("drop/qpn=0x812345", 0);
 	datagram.length = 4;
@@ -387,7 +436,7 @@ static void a_rule_keeps_its_counts(void **state)
 	assert_int_equal(plan.rules[0].seen, 2);
 	fault_plan_set(&plan, 0, 0, NULL);
 	assert_int_equal(plan.transmit.count, 0);
-	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram));
+	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram, 0));
 }
 
 /* Two rules with one seed do not act on the same packets. */
@@ -419,6 +468,7 @@ int main(void)
 		cmocka_unit_test(right_specifications_are_understood),
 		cmocka_unit_test(what_all_rules_do_is_put_together),
 		cmocka_unit_test(rules_say_where),
+		cmocka_unit_test(a_sieve_keeps_what_may_concern_a_rule),
 		cmocka_unit_test(rules_say_when),
 		cmocka_unit_test(rules_say_how_often),
 		cmocka_unit_test(a_rule_keeps_its_counts),
