@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts what rules of faults that match nothing cost a message, in instructions of the hosts' turns.
+"""Counts what rules that match nothing cost a message, in instructions of the hosts' turns.
 
     rules_cost.py MESSAGE_COST
 
-Exits 1 when a message takes more than 1.01 times as many as without rules, or 1.02 times where rules
-of both directions judge each packet twice, and 77 where valgrind is missing. Both hosts have the
-rules.
+Exits 1 when a message takes more than 1.01 times as many as without rules, or 1.02 times where
+rules of both directions judge each packet twice, and 77 where valgrind is missing. Both hosts have
+the rules.
 """
 
 import sys

@@ -221,6 +221,25 @@ static uint64_t draw_number(struct prng *prng, uint64_t least, uint64_t most)
 	return from + draw_below(prng, to - from + 1);
 }
 
+/*
+ * Delays add up where a program waits for one thing after another. A right program has to end in
+ * time, so that all delays of one line together take no longer than EXPLORE_DELAYS_MAX_US in a run
+ * as it was without faults.
+ */
+static uint64_t draw_delay(struct prng *prng, const struct explore_target *target, uint32_t form)
+{
+	const uint64_t times = form_has_place(form, EXPLORE_NTH) ? 1 : target->count;
+	const uint64_t share = EXPLORE_DELAYS_MAX_US / times;
+	uint64_t least = places[EXPLORE_DELAY_TIME].least;
+	uint64_t most = places[EXPLORE_DELAY_TIME].most;
+
+	if (most > share)
+		most = share > 0 ? share : 1;
+	if (least > most)
+		least = most;
+	return round_number(draw_number(prng, least, most));
+}
+
 static void draw_values(struct prng *prng, const struct explore_profile *profile, uint32_t target,
 			struct explore_fault *fault)
 {
@@ -246,6 +265,8 @@ static void draw_values(struct prng *prng, const struct explore_profile *profile
 			*value = 0; /* to the end */
 		else if (place == EXPLORE_NTH)
 			*value = draw_number(prng, 1, profile->targets[target].count);
+		else if (place == EXPLORE_DELAY_TIME)
+			*value = draw_delay(prng, &profile->targets[target], fault->form);
 		else
 			*value = round_number(
 				draw_number(prng, places[place].least, places[place].most));

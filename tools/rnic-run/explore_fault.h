@@ -13,6 +13,9 @@
 #define EXPLORE_FAULTS_MAX  4 /* in one scenario */
 #define EXPLORE_TARGETS_MAX 64
 
+/* The most that a line delays in sum, a part of the time that a run may take. */
+#define EXPLORE_DELAYS_MAX_US UINT64_C(4000000)
+
 enum explore_class {
 	EXPLORE_LOSS,
 	EXPLORE_ERRNO,

@@ -47,6 +47,32 @@ static void test_what_is_drawn_is_a_scenario(void **state)
 	}
 }
 
+/* A program that waits for each of its completions is to end in time. */
+static void test_delays_in_sum_leave_a_run_its_time(void **state)
+{
+	struct explore_faults faults;
+	uint32_t repeated = 0;
+	struct prng prng;
+
+	(void)state;
+	profile_with(NULL);
+	prng_init(&prng, 3);
+	for (uint32_t i = 0; i < DRAWS; i++) {
+		assert_true(explore_draw(&prng, &profile, 1u << EXPLORE_DELAY, &faults));
+		for (uint32_t j = 0; j < faults.count; j++) {
+			const uint64_t *values = faults.faults[j].values;
+			const uint64_t target = values[EXPLORE_PACKET] + values[EXPLORE_WORK];
+
+			if (values[EXPLORE_DELAY_TIME] == 0 || values[EXPLORE_NTH] != 0)
+				continue;
+			repeated++;
+			assert_in_range(values[EXPLORE_DELAY_TIME] * profile.targets[target].count,
+					1, EXPLORE_DELAYS_MAX_US);
+		}
+	}
+	assert_int_not_equal(repeated, 0);
+}
+
 /* Each way makes a fault simpler, so that a descent ends. */
 static void test_simpler_faults_are_scenarios_and_come_to_an_end(void **state)
 {
@@ -145,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_drawn_is_a_scenario),
+		cmocka_unit_test(test_delays_in_sum_leave_a_run_its_time),
 		cmocka_unit_test(test_simpler_faults_are_scenarios_and_come_to_an_end),
 		cmocka_unit_test(test_the_seed_decides),
 		cmocka_unit_test(test_only_what_a_program_has_is_spoiled),
