@@ -43,6 +43,8 @@ enum rnic_record_event {
 	RNIC_RECORD_RECEIVE_FAILED, /* the same of a receive */
 	/* In the rings of the device: */
 	RNIC_RECORD_CONNECTED,	  /* extra: own GID index; psn: QPN, value: peer's QPN */
+	RNIC_RECORD_QP_TOOK,	  /* before QP_ENDED, of a responder. psn: QPN, value: PSN that the
+				     responder expected next */
 	RNIC_RECORD_QP_ENDED,	  /* detail: enum rnic_record_end, extra: state; psn: QPN, value:
 				     peer's QPN */
 	RNIC_RECORD_REGION_ENDED, /* detail: enum rnic_record_end; value: key */

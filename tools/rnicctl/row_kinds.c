@@ -325,6 +325,7 @@ static const char *record_event_name(uint32_t value)
 		[RNIC_RECORD_SEND_FAILED] = "send_failed",
 		[RNIC_RECORD_RECEIVE_FAILED] = "receive_failed",
 		[RNIC_RECORD_CONNECTED] = "connected",
+		[RNIC_RECORD_QP_TOOK] = "qp_took",
 		[RNIC_RECORD_QP_ENDED] = "qp_ended",
 		[RNIC_RECORD_REGION_ENDED] = "region_ended",
 		[RNIC_RECORD_LINK] = "link",

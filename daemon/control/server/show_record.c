@@ -136,7 +136,7 @@ static bool is_possible(const struct record_source *source, uint32_t number, uin
 	if (number >= RNIC_RECORD_SHARED_RING)
 		return entry->event > RNIC_RECORD_OWNER && entry->event < RNIC_RECORD_CONNECTED &&
 		       is_of_lane(source, qpn);
-	if (entry->event == RNIC_RECORD_CONNECTED || entry->event == RNIC_RECORD_QP_ENDED)
+	if (entry->event >= RNIC_RECORD_CONNECTED && entry->event <= RNIC_RECORD_QP_ENDED)
 		return is_of_lane(source, entry->psn);
 	return entry->event > RNIC_RECORD_QP_ENDED && entry->event < RNIC_RECORD_PROGRAM_ENDED;
 }

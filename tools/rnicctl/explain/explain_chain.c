@@ -31,6 +31,7 @@ static bool is_step_of(const struct end *end, const struct rnic_show_record *row
 		return is_message_of(end, row);
 	case RNIC_RECORD_CONNECTED:
 		return row == end->connected;
+	case RNIC_RECORD_QP_TOOK:
 	case RNIC_RECORD_QP_ENDED:
 		return row->psn == end->qpn;
 	default:

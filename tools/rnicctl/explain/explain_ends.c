@@ -196,10 +196,17 @@ bool end_psn(const struct end *end, enum rnic_record_event event, uint32_t *psn,
 
 bool end_expected_psn(const struct end *end, uint32_t *psn)
 {
+	const struct rnic_show_record *took;
 	uint32_t packets;
 
 	if (end->qp != NULL && end->qp->state >= RNIC_QP_STATE_RTR) {
 		*psn = end->qp->expected_psn;
+		return true;
+	}
+	took = evidence_of_device(end->evidence, RNIC_RECORD_QP_TOOK, end->qpn, EVIDENCE_ANY);
+	if (end->qp == NULL && took != NULL &&
+	    (end->connected == NULL || took->age_us <= end->connected->age_us)) {
+		*psn = took->value;
 		return true;
 	}
 	return end_psn(end, RNIC_RECORD_TAKEN, psn, &packets);

@@ -100,7 +100,9 @@ static bool packet_text(const struct rnic_show_record *row, char *text, size_t b
 			 row->psn, row->value);
 		return true;
 	case RNIC_RECORD_TAKEN:
-		snprintf(text, bytes, "had taken all requests before PSN 0x%06" PRIx32, row->psn);
+	case RNIC_RECORD_QP_TOOK:
+		snprintf(text, bytes, "had taken all requests before PSN 0x%06" PRIx32,
+			 row->event == RNIC_RECORD_TAKEN ? row->psn : row->value);
 		return true;
 	case RNIC_RECORD_DROPPED:
 		snprintf(text, bytes, "dropped PSN 0x%06" PRIx32 " (%s), and %" PRIu32 " more",

@@ -76,19 +76,43 @@ void qp_record_nak(struct qp *qp, enum rnic_record_event event, uint8_t syndrome
 	qp_record(qp, &entry);
 }
 
-void qp_record_life(struct qp *qp, enum rnic_record_event event, enum rnic_record_end end)
+static void record_life(struct qp *qp, const struct rnic_record_entry *entry)
+{
+	struct rnic_record_entry timed = *entry;
+
+	timed.tick = rnic_record_tick(qp->engine->now_ns);
+	timed.psn = qp->qpn;
+	recorder_note_life(&qp->engine->recorder, qp->qpn, &timed);
+}
+
+void qp_record_connected(struct qp *qp)
 {
 	const struct rnic_record_entry entry = {
-		.tick = rnic_record_tick(qp->engine->now_ns),
-		.event = (uint8_t)event,
-		.detail = (uint8_t)end,
-		.extra = event == RNIC_RECORD_CONNECTED ? qp->attributes.path.source_gid_index
-							: qp->state,
-		.psn = qp->qpn,
+		.event = RNIC_RECORD_CONNECTED,
+		.extra = qp->attributes.path.source_gid_index,
 		.value = qp->attributes.dest_qpn,
 	};
 
-	recorder_note_life(&qp->engine->recorder, qp->qpn, &entry);
+	record_life(qp, &entry);
+}
+
+void qp_record_end(struct qp *qp, enum rnic_record_end end)
+{
+	const struct rnic_record_entry took = {
+		.event = RNIC_RECORD_QP_TOOK,
+		.value = qp->responder.expected_psn.value,
+	};
+	const struct rnic_record_entry ended = {
+		.event = RNIC_RECORD_QP_ENDED,
+		.detail = (uint8_t)end,
+		.extra = qp->state,
+		.value = qp->attributes.dest_qpn,
+	};
+
+	/* The rings of the device, since a queue pair that ends well needs no ring of its own. */
+	if (qp_service(qp) == RNIC_SERVICE_RC && qp->attributes.dest_qpn != 0)
+		record_life(qp, &took);
+	record_life(qp, &ended);
 }
 
 void engine_record_port(struct engine *engine, const struct rnic_record_entry *entry)

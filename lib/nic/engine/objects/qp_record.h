@@ -21,8 +21,14 @@ void qp_record_failure(struct qp *qp, enum rnic_record_event event, const struct
 /* The queue pair sends or receives a NAK. */
 void qp_record_nak(struct qp *qp, enum rnic_record_event event, uint8_t syndrome, uint32_t psn);
 
-/* The queue pair has a peer, or (at its end) had one. */
-void qp_record_life(struct qp *qp, enum rnic_record_event event, enum rnic_record_end end);
+/* The queue pair has a peer. */
+void qp_record_connected(struct qp *qp);
+
+/*
+ * The queue pair ends: by a call, or with its program. The position of its responder is what tells
+ * lost answers from lost requests later.
+ */
+void qp_record_end(struct qp *qp, enum rnic_record_end end);
 
 /* Something happened to the port; its time is engine->now_ns. */
 void engine_record_port(struct engine *engine, const struct rnic_record_entry *entry);

@@ -219,8 +219,8 @@ static void qp_forget(struct qp *qp)
 void qp_destroy(struct qp *qp)
 {
 	if (qp->state != RNIC_QP_STATE_RESET)
-		qp_record_life(qp, RNIC_RECORD_QP_ENDED,
-			       qp_is_closed(qp) ? RNIC_RECORD_BY_PROGRAM_END : RNIC_RECORD_BY_CALL);
+		qp_record_end(qp, qp_is_closed(qp) ? RNIC_RECORD_BY_PROGRAM_END
+						   : RNIC_RECORD_BY_CALL);
 	recorder_release(&qp->engine->recorder, &qp->record.hold);
 	qp_forget(qp);
 	mcast_detach_all(qp->engine, qp);
@@ -285,7 +285,7 @@ static void enter_state(struct qp *qp, enum rnic_qp_state to)
 	record_state(qp, to);
 	qp->state = (uint8_t)to;
 	if (to == RNIC_QP_STATE_RTR) {
-		qp_record_life(qp, RNIC_RECORD_CONNECTED, RNIC_RECORD_BY_CALL);
+		qp_record_connected(qp);
 		peer_port_forget(qp);
 		qp->is_established = false;
 	} else if (to == RNIC_QP_STATE_RTS) {

@@ -117,6 +117,39 @@ static void test_loss(void **state)
 	}
 }
 
+/*
+ * A responder that had no trouble leaves its position at its end. That of an earlier queue pair of
+ * the same number says nothing.
+ */
+static void test_loss_after_the_end(void **state)
+{
+	static const struct {
+		uint64_t age_us;
+		uint32_t expected_psn;
+		uint8_t cause;
+	} cases[] = {
+		{62000000, 0x100, RNIC_CAUSE_REQUESTS_LOST},
+		{62000000, 0x104, RNIC_CAUSE_ANSWERS_LOST},
+		{65000001, 0x104, RNIC_CAUSE_RETRY_EXCEEDED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct explanation *explanation;
+
+		peer_rows[1] = (struct rnic_show_record){
+			.age_us = cases[i].age_us,
+			.event = RNIC_RECORD_QP_TOOK,
+			.psn = PEER,
+			.value = cases[i].expected_psn,
+		};
+		explanation = explain(2, false);
+		assert_int_equal(explanation->cause->code, cases[i].cause);
+		assert_int_equal(explanation->is_undetermined,
+				 cases[i].cause == RNIC_CAUSE_RETRY_EXCEEDED);
+	}
+}
+
 /* An event of the peer is the first cause when it comes before the silence, by the peer's clock. */
 static void test_leads_of_the_peer(void **state)
 {
@@ -460,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_records_do_not_overlap),
 		cmocka_unit_test(test_peer_without_a_trace),
 		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss_after_the_end),
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_leads_of_another_device),
