@@ -16,7 +16,7 @@ import tempfile
 
 PARTS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 ARGP = {"help", "usage", "version"} # of every program
-SUBCOMMANDS = {"rnicctl": ["show", "explain", "report", "top", "serve", "link", "event", "qp",
+SUBCOMMANDS = {"rnicctl": ["show", "explain", "top", "serve", "link", "event", "qp",
                            "fault", "record", "metrics", "cdi"]}
 
 problems = []

@@ -44,7 +44,7 @@ VALUES = [
     ("rnicctl sh", "show", ["1:argument:(show "]),
     ("rnicctl show trou", "troubles",
      ["2:argument:(device ",
-      "1:subcommand:(show explain report top serve link event qp fault record metrics cdi)"]),
+      "1:subcommand:(show explain top serve link event qp fault record metrics cdi)"]),
     ("rnicctl top pat", "paths", ["2:argument:(clients ", "-i+"]),
     ("rnicctl metrics -o /etc/passw", "/etc/passwd", ["-o+", ":_files"]),
     ("rnicctl -s /etc/passw", "/etc/passwd", ["-s+", ":_files"]),

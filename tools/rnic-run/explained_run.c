@@ -67,9 +67,9 @@ static int explained_run_wait(const struct explained_run *run, const sigset_t *s
 /* In a child: asks rnicctl what is known of the command that has ended. */
 static _Noreturn void explained_run_become_rnicctl(const struct explained_run *run)
 {
-	const char *arguments[3 + 2 * RNIC_SOCKETS_MAX + 1] = {run->rnicctl, "report"};
+	const char *arguments[4 + 2 * RNIC_SOCKETS_MAX + 1] = {run->rnicctl, "explain", "--pid"};
 	char pid[16];
-	unsigned count = 2;
+	unsigned count = 4;
 	sigset_t none;
 
 	for (uint32_t i = 0; i < run->sockets->count; i++) {
@@ -77,7 +77,7 @@ static _Noreturn void explained_run_become_rnicctl(const struct explained_run *r
 		arguments[count++] = run->sockets->paths[i];
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)run->child);
-	arguments[count] = pid;
+	arguments[3] = pid;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(EXPLAIN_SECONDS);

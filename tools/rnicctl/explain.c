@@ -5,27 +5,38 @@
 #include "proto/base/causes.h"
 #include "proto/base/wc_status.h"
 #include "tools/rnicctl/daemon_reach.h"
+#include "tools/rnicctl/ended_troubles.h"
 #include "tools/rnicctl/explain/explain_qp.h"
 #include "tools/rnicctl/explain_report.h"
 #include "tools/support/number_text.h"
+#include "tools/support/socket_option.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #define QPN_MAX	      0xffffff
 #define STATUS_PREFIX "IBV_WC_"
+
+enum {
+	OPTION_PID = 256,
+	/* Of an answer where a pid is asked for: rnic-run waits 2 s for the whole story. */
+	WATCHED_LIMIT_MS = 1500,
+};
 
 /* What a person types: the vendor_err, the status by number or name, or the name of the cause. */
 struct explain_options {
 	const char *what; /* NULL: all causes */
 	bool json;
 	bool last;
-	const char *socket;
+	const char *pid; /* NULL: `what` or `last` says what to explain */
+	struct rnic_socket_list sockets;
 	const char *peers[EXPLAIN_SOURCES_MAX - 1]; /* files, or sockets of daemons */
 	size_t peer_count;
 };
@@ -35,13 +46,16 @@ static const struct argp_option argp_options[] = {
 	{"last", 'l', NULL, 0, "Explain the program that failed last", 0},
 	{"peer", 'p', "FILE", 0,
 	 "What the other host's rnicctl record save wrote, or the socket of another daemon", 0},
-	{"socket", 's', "PATH", 0, "The daemon's socket", 0},
+	{"pid", OPTION_PID, "PID", 0,
+	 "Tell all that is known of the process; nothing where nothing is known", 0},
+	{"socket", 's', "PATH", 0, "The daemon's socket, or a directory of sockets", 0},
 	{0},
 };
 
 static error_t explain_parse(int key, char *argument, struct argp_state *state)
 {
 	struct explain_options *options = state->input;
+	uint32_t pid;
 
 	switch (key) {
 	case 'j':
@@ -51,7 +65,13 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
 		options->last = true;
 		return 0;
 	case 's':
-		options->socket = argument;
+		if (socket_option_add("rnicctl", argument, &options->sockets) < 0)
+			exit(EXIT_FAILURE);
+		return 0;
+	case OPTION_PID:
+		if (!number_text_is(argument, 10, &pid) || pid == 0)
+			argp_error(state, "one process id, not \"%s\"", argument);
+		options->pid = argument;
 		return 0;
 	case 'p':
 		if (options->peer_count == EXPLAIN_SOURCES_MAX - 1)
@@ -146,28 +166,68 @@ static uint32_t print_causes_json(const char *what)
 
 /* --- what failed ----------------------------------------------------------------------------- */
 
-static int collect(const char *socket, struct evidence *evidence)
+static int collect_from(struct admin_link *link, struct evidence *evidence)
 {
-	struct admin_link link;
-	int error = daemon_reach(&link, socket);
+	int error = evidence_collect(link, evidence);
 
-	if (error < 0)
-		return error;
-	error = evidence_collect(&link, evidence);
 	if (error)
-		fprintf(stderr, "rnicctl: %s\n", link.reason);
-	admin_link_close(&link);
+		fprintf(stderr, "rnicctl: %s\n", link->reason);
+	admin_link_close(link);
 	return error;
+}
+
+/* A daemon that rnic-run started ends soon; its log keeps the troubles. */
+static int collect_from_log(const char *socket, struct evidence *evidence)
+{
+	struct rnic_show_trouble *rows = calloc(ENDED_TROUBLES_MAX, sizeof(*rows));
+	const int count = rows != NULL ? ended_troubles_read(socket, rows) : -ENOMEM;
+
+	*evidence = (struct evidence){
+		.troubles = rows,
+		.trouble_count = count > 0 ? (size_t)count : 0,
+		.is_of_log = true,
+	};
+	return count < 0 ? count : 0;
+}
+
+/*
+ * `socket` may be NULL for the default ones. A device process that hangs, and a program that is
+ * about to end, may give no answer: what else is known is told all the same.
+ */
+static int collect_own(const struct explain_options *options, const char *socket,
+		       struct evidence *evidence)
+{
+	char path[RNIC_SOCKET_PATH_BYTES];
+	struct admin_link link;
+	int error;
+
+	if (options->pid != NULL && socket != NULL) {
+		snprintf(path, sizeof(path), "%s", socket);
+		error = admin_link_open_within(&link, path, "rnicctl", WATCHED_LIMIT_MS);
+		if (error && !admin_link_is_absence(error))
+			fprintf(stderr, "rnicctl: %s\n", link.reason);
+	} else {
+		error = daemon_reach_path(&link, socket, path);
+	}
+	if (admin_link_is_absence(error))
+		return collect_from_log(path, evidence);
+	if (error)
+		return error;
+	error = collect_from(&link, evidence);
+	return options->pid != NULL ? 0 : error;
 }
 
 /* A peer is a daemon that can be asked, or a file. */
 static int collect_peer(const char *path, struct evidence *evidence)
 {
+	struct admin_link link;
 	struct stat status;
+	int error;
 
-	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
-		return collect(path, evidence);
-	return evidence_load(evidence, path);
+	if (stat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
+		return evidence_load(evidence, path);
+	error = daemon_reach(&link, path);
+	return error ? error : collect_from(&link, evidence);
 }
 
 /* The number, when the text is that of a queue pair: in hexadecimal and longer than a cause's. */
@@ -182,6 +242,8 @@ static size_t explain_all(const struct explain_options *options,
 {
 	uint32_t qpn;
 
+	if (options->pid != NULL)
+		return explain_report_program(request, options->pid);
 	if (options->last)
 		return explain_report_last(request);
 	if (is_qpn(options->what, &qpn))
@@ -189,19 +251,21 @@ static size_t explain_all(const struct explain_options *options,
 	return explain_report_program(request, options->what);
 }
 
-static int complain_of_nothing(const struct explain_options *options)
+static void complain_of_nothing(const struct explain_options *options)
 {
-	if (options->last)
+	if (options->pid != NULL)
+		fprintf(stderr, "rnicctl: nothing is known of process %s\n", options->pid);
+	else if (options->last)
 		fprintf(stderr, "rnicctl: nothing failed that you may see\n");
 	else
 		fprintf(stderr,
 			"rnicctl: %s is no cause (rnicctl explain lists all), and no queue pair or "
 			"program of which the daemon recorded anything that you may see\n",
 			options->what);
-	return EXIT_FAILURE;
 }
 
-static int explain_failure(const struct explain_options *options)
+/* Explains from one daemon. Returns how many explanations there are, or a negative errno. */
+static ssize_t explain_from(const struct explain_options *options, const char *socket)
 {
 	struct evidence sources[EXPLAIN_SOURCES_MAX] = {0};
 	const struct explain_request request = {
@@ -209,17 +273,32 @@ static int explain_failure(const struct explain_options *options)
 		.source_count = options->peer_count + 1,
 		.json = options->json,
 	};
-	int status = EXIT_FAILURE;
-	int error = collect(options->socket, &sources[0]);
+	ssize_t count = collect_own(options, socket, &sources[0]);
 
-	for (size_t i = 0; i < options->peer_count && error == 0; i++)
-		error = collect_peer(options->peers[i], &sources[i + 1]);
-	if (error == 0)
-		status = explain_all(options, &request) > 0 ? EXIT_SUCCESS
-							    : complain_of_nothing(options);
+	for (size_t i = 0; i < options->peer_count && count == 0; i++)
+		count = collect_peer(options->peers[i], &sources[i + 1]);
+	if (count == 0)
+		count = (ssize_t)explain_all(options, &request);
 	for (size_t i = 0; i < EXPLAIN_SOURCES_MAX; i++)
 		evidence_free(&sources[i]);
-	return status;
+	return count;
+}
+
+static int explain_failure(const struct explain_options *options)
+{
+	const uint32_t count = options->sockets.count;
+	bool is_told = false, has_failed = false;
+
+	for (uint32_t i = 0; i < count || i == 0; i++) {
+		const char *socket = count > 0 ? options->sockets.paths[i] : NULL;
+		const ssize_t told = explain_from(options, socket);
+
+		is_told |= told > 0;
+		has_failed |= told < 0;
+	}
+	if (!is_told && !has_failed)
+		complain_of_nothing(options);
+	return is_told && !has_failed ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int explain_main(int argc, char **argv)
@@ -236,7 +315,11 @@ int explain_main(int argc, char **argv)
 	struct explain_options options = {0};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (!options.last &&
+	/* RNIC_SOCKET may name several; one that nobody names may be the machine's. */
+	if (options.sockets.count == 0 && socket_option_is_named(NULL) &&
+	    socket_option_add("rnicctl", NULL, &options.sockets) < 0)
+		return EXIT_FAILURE;
+	if (!options.last && options.pid == NULL &&
 	    (options.json ? print_causes_json(options.what) : print_causes(options.what)) > 0)
 		return EXIT_SUCCESS;
 	return explain_failure(&options);

@@ -3,6 +3,7 @@
 
 #include "tools/rnicctl/explain/explain_cm.h"
 #include "tools/rnicctl/explain/explain_qp.h"
+#include "tools/rnicctl/explain_living.h"
 #include "tools/support/number_text.h"
 
 #include <inttypes.h>
@@ -42,8 +43,11 @@ static void print_explanation_text(const struct explanation *explanation)
 {
 	const struct rnic_cause_row *cause = explanation->cause;
 
-	printf("queue pair 0x%06" PRIx32 " to 0x%06" PRIx32, explanation->qpn,
-	       explanation->peer_qpn);
+	if (explanation->qp != NULL)
+		explain_living_name_qp(explanation->qp);
+	else
+		printf("queue pair 0x%06" PRIx32 " to 0x%06" PRIx32, explanation->qpn,
+		       explanation->peer_qpn);
 	if (explanation->pid != 0)
 		printf(" of %s (pid %" PRIu32 ")", explanation->program, explanation->pid);
 	printf("\n");
@@ -127,9 +131,11 @@ static void print_failure(const struct explain_request *request,
 	json_t *document;
 
 	if (!request->json) {
-		printf("%s of %s (pid %" PRIu32 "), %" PRIu64 " ms ago\n", trouble->subject,
-		       trouble->program, trouble->pid, trouble->age_ms);
-		printf("  0x%02x %s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
+		printf("%s of %s (pid %" PRIu32 ")", trouble->subject, trouble->program,
+		       trouble->pid);
+		if (!request->sources[0].is_of_log)
+			printf(", %" PRIu64 " ms ago", trouble->age_ms);
+		printf("\n  0x%02x %s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
 		       cause->sentence, trouble->reason, cause->hint);
 		return;
 	}
@@ -232,11 +238,12 @@ static bool is_recorded(const struct evidence *own, const struct rnic_show_troub
 	return false;
 }
 
-static size_t report_wanted(const struct explain_request *request, const struct wanted *wanted)
+/* All that is known of one process: what failed first, and then what it has and waits for. */
+static size_t report_process(const struct explain_request *request, const struct wanted *wanted)
 {
 	const struct evidence *own = &request->sources[0];
 	uint32_t numbers[QPS_MAX];
-	size_t printed = 0;
+	size_t printed = 0, told = 0;
 	const size_t count = find_qps(own, wanted, numbers);
 
 	/* The oldest refusal is the last row. What it led to comes behind. */
@@ -248,9 +255,13 @@ static size_t report_wanted(const struct explain_request *request, const struct 
 		print_refusal(request, trouble);
 		printed++;
 	}
-	for (size_t i = 0; i < count; i++)
-		printed += print_qp(request, numbers[i], true);
-	return printed;
+	for (size_t i = 0; i < count; i++) {
+		if (print_qp(request, numbers[i], true) == 0)
+			continue;
+		numbers[told++] = numbers[i];
+	}
+	return printed + told + explain_living_connections(own, wanted->pid, request->json) +
+	       explain_living_qps(own, wanted->pid, numbers, told, request->json);
 }
 
 /* The processes of one name. */
@@ -313,7 +324,7 @@ size_t explain_report_program(const struct explain_request *request, const char 
 	find_processes(&request->sources[0], &wanted, &processes);
 	for (size_t i = 0; i < processes.count; i++) {
 		wanted.pid = processes.of[i].pid;
-		printed += report_wanted(request, &wanted);
+		printed += report_process(request, &wanted);
 	}
 	return printed;
 }
@@ -395,6 +406,6 @@ size_t explain_report_last(const struct explain_request *request)
 		break;
 	}
 	if (wanted.pid != 0)
-		return report_wanted(request, &wanted);
+		return report_process(request, &wanted);
 	return report_rest(request);
 }

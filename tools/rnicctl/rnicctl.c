@@ -17,7 +17,6 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"show", show_main, "show the device, its clients and their objects"},
 	{"explain", explain_main, "say why something failed, or what a code means"},
-	{"report", report_main, "tell what the device knows of a process"},
 	{"top", top_main, "show the same live, with rates, on the terminal"},
 	{"serve", serve_main, "show it as a page on localhost, with the packets of captures"},
 	{"link", link_main, "bring the link down or up"},

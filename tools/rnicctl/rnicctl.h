@@ -11,7 +11,6 @@ int link_main(int argc, char **argv);
 int metrics_main(int argc, char **argv);
 int qp_main(int argc, char **argv);
 int record_main(int argc, char **argv);
-int report_main(int argc, char **argv);
 int serve_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int top_main(int argc, char **argv);

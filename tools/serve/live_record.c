@@ -28,8 +28,10 @@ int live_record_open(const char *socket)
 	char path[64];
 	int fd, error = live_record_collect(socket, &evidence);
 
-	if (error)
+	if (error) {
+		evidence_free(&evidence);
 		return error;
+	}
 	fd = memfd_create("record", MFD_CLOEXEC);
 	error = fd < 0 ? -errno : 0;
 	if (!error) {

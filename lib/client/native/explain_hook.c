@@ -94,10 +94,10 @@ static void explain_become_rnicctl(char *const arguments[])
 /* Calls only what a signal handler may call. */
 static void explain_now(void)
 {
-	char *arguments[3 + 2 * EXPLAIN_SOCKETS_MAX + 1] = {hook.rnicctl, "report"};
+	char *arguments[4 + 2 * EXPLAIN_SOCKETS_MAX + 1] = {hook.rnicctl, "explain", "--pid"};
 	char pid[EXPLAIN_PID_BYTES];
 	const uint32_t sockets = hook.socket_count;
-	uint32_t count = 2;
+	uint32_t count = 4;
 	pid_t child;
 
 	explain_write_pid(pid);
@@ -105,7 +105,7 @@ static void explain_now(void)
 		arguments[count++] = "--socket";
 		arguments[count++] = hook.sockets[i];
 	}
-	arguments[count++] = pid;
+	arguments[3] = pid;
 	arguments[count] = NULL;
 	child = _Fork();
 	if (child == 0) {

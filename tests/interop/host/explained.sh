@@ -9,12 +9,12 @@ socket=$WORK/explained/rnicd.sock
 address=$loopback.9
 rnic_run=("$BIN/rnic-run" --socket "$socket" --address "$address")
 
-# explains NAME STATUS TEXT COMMAND...: the command ends so, and says that last.
+# explains NAME STATUS TEXT COMMAND...: the command ends so, and its end is explained by that text.
 explains() {
 	local name=$1 status=$2 text=$3 found=0
 	timeout 30 "${@:4}" >"$WORK/said" 2>&1 || found=$?
 	check "$name: status $status" test $found = "$status"
-	if grep -q -- "$text" <(tail -n 4 "$WORK/said"); then
+	if grep -q -- "$text" <(tail -n 12 "$WORK/said"); then
 		pass "$name: $text"
 	else
 		fail "$name: $text" "$WORK/said"
@@ -24,13 +24,13 @@ explains() {
 explain_path() {
 	local way=$1 run=("${rnic_run[@]}" --explain "${@:2}")
 	echo "# $way"
-	explains "$way, refused" 255 "nobody listens at that port of the peer" \
+	explains "$way, refused" 255 "CM_NO_LISTENER, at the peer: Nobody listened" \
 		"${run[@]}" rping -c -a "$address" -C 1
 	explains "$way, time-out around" 124 "queue pair 0x.* (RC, INIT)" \
 		timeout 2 "${run[@]}" ibv_rc_pingpong -g 0
 	explains "$way, time-out inside" 124 "queue pair 0x.* (RC, INIT)" \
 		"${run[@]}" timeout 2 ibv_rc_pingpong -g 0
-	explains "$way, of a child" 3 "nobody listens at that port" \
+	explains "$way, of a child" 3 "CM_NO_LISTENER, at the peer: Nobody listened" \
 		"${run[@]}" sh -c "rping -c -a $address -C 1; exit 3"
 	explains "$way, SIGKILL" 137 "ended by signal 9" "${run[@]}" sh -c 'kill -KILL $$'
 	explains "$way, a handler of its own" 7 "ended with status 7" \
@@ -49,7 +49,7 @@ echo "# without rnic-run around, to standard error"
 "${rnic_run[@]}" env -0 >"$WORK/environment"
 mapfile -d '' -t variables < <(grep -z -E '^(LD_PRELOAD|LD_LIBRARY_PATH|RNIC_SOCKET)=' \
 	"$WORK/environment")
-explains "alone" 255 "nobody listens at that port of the peer" env "${variables[@]}" \
+explains "alone" 255 "CM_NO_LISTENER, at the peer: Nobody listened" env "${variables[@]}" \
 	RNIC_EXPLAIN=1 PATH="$BIN:$PATH" rping -c -a "$address" -C 1
 explains "without rnicctl on the PATH" 255 "REJECTED" env "${variables[@]}" \
 	RNIC_EXPLAIN=1 rping -c -a "$address" -C 1
@@ -64,8 +64,9 @@ explains "the log is asked" 1 "nobody listens at that port" "${rnic_run[@]}" --e
 	$BIN/rnicctl show device --json --socket $socket |
 		grep -oP '\"pid\": \\K[0-9]+' | xargs kill
 	while [ -e $socket ]; do sleep 0.1; done
-	$BIN/rnicctl report --socket $socket \$pid; exit 1"
+	$BIN/rnicctl explain --socket $socket --pid \$pid; exit 1"
 check "and nothing is known of another process" \
-	test -z "$("$BIN/rnicctl" report --socket "$socket" 1)"
-check "a process id is a number" sh -c "! '$BIN/rnicctl' report --socket '$socket' x 2>/dev/null"
+	test -z "$("$BIN/rnicctl" explain --socket "$socket" --pid 1 2>/dev/null)"
+check "a process id is a number" \
+	sh -c "! '$BIN/rnicctl' explain --socket '$socket' --pid x 2>/dev/null"
 test_finish

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/explain/evidence.h"
 
+#include "proto/base/bits.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,42 +29,44 @@ static uint64_t monotonic_us(void)
 
 int evidence_collect(struct admin_link *link, struct evidence *evidence)
 {
-	const uint64_t taken_us = monotonic_us();
-	void *rows[4] = {NULL};
-	size_t counts[4];
 	static const struct {
 		uint32_t kind;
 		size_t row_bytes;
 	} kinds[] = {
 		{RNIC_SHOW_RECORD, sizeof(struct rnic_show_record)},
-		{RNIC_SHOW_QPS, sizeof(struct rnic_show_qp)},
 		{RNIC_SHOW_TROUBLES, sizeof(struct rnic_show_trouble)},
 		{RNIC_SHOW_CLIENTS, sizeof(struct rnic_show_client)},
+		{RNIC_SHOW_CM, sizeof(struct rnic_show_cm)},
+		{RNIC_SHOW_QPS, sizeof(struct rnic_show_qp)},
 	};
+	const uint64_t taken_us = monotonic_us();
+	void *rows[RNIC_COUNT_OF(kinds)] = {NULL};
+	size_t counts[RNIC_COUNT_OF(kinds)] = {0};
+	int error = 0;
 
-	for (size_t i = 0; i < 4; i++) {
-		int error = admin_link_show(link, kinds[i].kind, kinds[i].row_bytes, &rows[i],
-					    &counts[i]);
+	for (size_t i = 0; i < RNIC_COUNT_OF(kinds) && error == 0; i++) {
+		void *all;
+		size_t count;
 
-		if (error == 0)
-			continue;
-		while (i-- > 0)
-			free(rows[i]);
-		return error;
+		error = admin_link_show(link, kinds[i].kind, kinds[i].row_bytes, &all, &count);
+		rows[i] = error == 0 ? all : NULL;
+		counts[i] = error == 0 ? count : 0;
 	}
 	*evidence = (struct evidence){
 		.taken_us = taken_us,
 		.records = rows[0],
 		.record_count = counts[0],
-		.qps = rows[1],
-		.qp_count = counts[1],
-		.troubles = rows[2],
-		.trouble_count = counts[2],
-		.clients = rows[3],
-		.client_count = counts[3],
+		.troubles = rows[1],
+		.trouble_count = counts[1],
+		.clients = rows[2],
+		.client_count = counts[2],
+		.connections = rows[3],
+		.connection_count = counts[3],
+		.qps = rows[4],
+		.qp_count = counts[4],
 	};
 	read_boot_id(evidence->boot_id);
-	return 0;
+	return error;
 }
 
 void evidence_free(struct evidence *evidence)
@@ -71,6 +75,7 @@ void evidence_free(struct evidence *evidence)
 	free(evidence->qps);
 	free(evidence->troubles);
 	free(evidence->clients);
+	free(evidence->connections);
 	*evidence = (struct evidence){0};
 }
 

@@ -10,6 +10,7 @@
 #include "lib/client/admin/admin_link.h"
 #include "proto/base/record.h"
 #include "proto/ctl/ctl_message.h"
+#include "proto/ctl/ctl_cm.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,9 +29,15 @@ struct evidence {
 	size_t trouble_count;
 	struct rnic_show_client *clients;
 	size_t client_count;
+	struct rnic_show_cm *connections; /* of a daemon that was asked; a file has none */
+	size_t connection_count;
+	bool is_of_log; /* troubles of a daemon that has ended, without ages */
 };
 
-/* Asks the daemon. Errors as of admin_link_show(), with a sentence in link->reason. */
+/*
+ * Asks the daemon; queue pairs last, for which a device process has to answer. Errors as of
+ * admin_link_show(), with a sentence in link->reason: then the evidence has what came before.
+ */
 int evidence_collect(struct admin_link *link, struct evidence *evidence);
 void evidence_free(struct evidence *evidence);
 

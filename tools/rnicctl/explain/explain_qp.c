@@ -411,6 +411,7 @@ bool explain_qp(const struct evidence *sources, size_t source_count, uint32_t qp
 	inquiry_find_peer(&inquiry, sources, source_count);
 	inquiry.limit_us = find_limit(&inquiry.own);
 	explanation->peer_qpn = inquiry.own.peer_qpn;
+	explanation->qp = inquiry.own.qp;
 	name_program(&inquiry.own, explanation);
 	judge_all(&inquiry, sources, source_count, explanation);
 	explain_say_recovery(&inquiry, explanation->recovery);

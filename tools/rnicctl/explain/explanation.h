@@ -27,6 +27,7 @@ struct explanation {
 	uint32_t peer_qpn;
 	uint32_t pid;
 	char program[RNIC_CTL_NAME_BYTES];
+	const struct rnic_show_qp *qp;	    /* the queue pair; NULL: it has ended */
 	const struct rnic_cause_row *cause; /* the first one; NULL: nothing went wrong */
 	bool at_peer;			    /* the first cause is the other end's */
 	bool is_undetermined;		    /* `detail` says between what, and what would decide */

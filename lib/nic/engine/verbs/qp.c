@@ -219,8 +219,8 @@ static void qp_forget(struct qp *qp)
 void qp_destroy(struct qp *qp)
 {
 	if (qp->state != RNIC_QP_STATE_RESET)
-		qp_record_end(qp, qp_is_closed(qp) ? RNIC_RECORD_BY_PROGRAM_END
-						   : RNIC_RECORD_BY_CALL);
+		qp_record_end(qp,
+			      qp_is_closed(qp) ? RNIC_RECORD_BY_PROGRAM_END : RNIC_RECORD_BY_CALL);
 	recorder_release(&qp->engine->recorder, &qp->record.hold);
 	qp_forget(qp);
 	mcast_detach_all(qp->engine, qp);

@@ -4,6 +4,7 @@
 #include "proto/base/bits.h"
 #include "proto/base/causes.h"
 #include "proto/base/record.h"
+#include "proto/base/verbs_types.h"
 #include "tests/unit/unit_test.h"
 
 #include <stdio.h>
@@ -77,10 +78,80 @@ static void test_last_run_first(void **state)
 	assert_int_equal(count, 0);
 }
 
+/* What a living program has is told behind its failures, each object once and not those of others.
+ */
+static void test_living_program(void **state)
+{
+	struct rnic_show_record failure = {.pid = 100,
+					   .qpn = 0x801,
+					   .program = "pong",
+					   .event = RNIC_RECORD_TROUBLE,
+					   .detail = RNIC_CAUSE_RETRY_EXCEEDED};
+	struct rnic_show_client clients[] = {
+		{.client_id = 1, .pid = 100, .program = "pong"},
+		{.client_id = 2, .pid = 200, .program = "other"},
+	};
+	struct rnic_show_qp qps[] = {
+		{.client_id = 1, .qpn = 0x801, .type = RNIC_QP_TYPE_RC, .state = RNIC_QP_STATE_ERR},
+		{.client_id = 1,
+		 .qpn = 0x802,
+		 .type = RNIC_QP_TYPE_RC,
+		 .state = RNIC_QP_STATE_INIT},
+		{.client_id = 2, .qpn = 0x803},
+	};
+	struct rnic_show_cm connections[] = {
+		{.client_id = 1, .state = "listening", .waiting_for = "a request"},
+		{.client_id = 2, .state = "connected"},
+	};
+	struct evidence evidence = {.records = &failure,
+				    .record_count = 1,
+				    .clients = clients,
+				    .client_count = RNIC_COUNT_OF(clients),
+				    .qps = qps,
+				    .qp_count = RNIC_COUNT_OF(qps),
+				    .connections = connections,
+				    .connection_count = RNIC_COUNT_OF(connections)};
+	const char *text, *failed, *connection, *living;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "100", &count);
+	assert_int_equal(count, 3);
+	failed = strstr(text, "queue pair 0x000801 (RC, ERR)");
+	connection = strstr(text, "connection listening");
+	living = strstr(text, "queue pair 0x000802 (RC, INIT)");
+	assert_true(failed != NULL && connection != NULL && living != NULL);
+	assert_true(failed < connection && connection < living);
+	assert_non_null(strstr(text, "WAITS FOR: a request"));
+	assert_null(strstr(failed + 1, "queue pair 0x000801 ("));
+	assert_null(strstr(text, "0x000803"));
+	assert_null(strstr(text, "connection connected"));
+}
+
+/* A log has no times: a trouble of it is told without an age. */
+static void test_trouble_of_log(void **state)
+{
+	struct rnic_show_trouble refusal = {.pid = 200,
+					    .program = "pong",
+					    .subject = "memory region",
+					    .reason = "ibv_reg_mr: why"};
+	struct evidence evidence = {.troubles = &refusal, .trouble_count = 1, .is_of_log = true};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "200", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "memory region of pong (pid 200)\n"));
+	assert_null(strstr(text, "ms ago"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_run_first),
+		cmocka_unit_test(test_living_program),
+		cmocka_unit_test(test_trouble_of_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
