@@ -14,8 +14,8 @@ const recordMaker = (() => {
 
   /* enum rnic_record_event */
   const TROUBLE = 5, DROPPED = 6, NAK_SENT = 7, NAK_RECEIVED = 8, TIMED_OUT = 9, SENT_AGAIN = 10,
-    SEND_FAILED = 11, RECEIVE_FAILED = 12, CONNECTED = 13, QP_ENDED = 14, REGION_ENDED = 15,
-    LINK = 16, ADDRESS = 17, PROGRAM_ENDED = 19;
+    SEND_FAILED = 11, RECEIVE_FAILED = 12, CONNECTED = 13, QP_TOOK = 14, QP_ENDED = 15,
+    REGION_ENDED = 16, LINK = 17, ADDRESS = 18, PROGRAM_ENDED = 20;
   /* enum rnic_cause */
   const RETRY_EXCEEDED = 0x81, RNR_RETRY_EXCEEDED = 0x82, REMOTE_ACCESS = 0x88,
     REMOTE_OPERATIONAL = 0x89, REMOTE_INVALID_REQUEST = 0x8a, FLUSHED = 0xf0;
@@ -65,7 +65,7 @@ const recordMaker = (() => {
   /* ---- the ends of connections ---- */
 
   const latest = (rows) => rows.reduce((a, b) => (a && a.age_us < b.age_us ? a : b), null);
-  const qpnOf = (row) => (row.event === CONNECTED || row.event === QP_ENDED ? row.psn : row.qpn);
+  const qpnOf = (row) => ([CONNECTED, QP_TOOK, QP_ENDED].includes(row.event) ? row.psn : row.qpn);
 
   function groupBy(items, keyOf) {
     const groups = new Map();
