@@ -171,9 +171,18 @@ bool peer_window_has_room(const struct peer_window *window, const struct qp *qp,
 	return is_in_order && peer_window_fits(window, bytes);
 }
 
+/* Who needs less than before may find room before the turn comes, and passes the turn on later. */
+static void leave_line_with_turn(struct peer_window *window, struct qp *qp)
+{
+	if (window->turn == NULL && window->waiting.next == &qp->path_node)
+		window->turn = qp;
+	list_remove(&qp->path_node);
+}
+
 void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes)
 {
-	list_remove(&qp->path_node);
+	if (list_is_linked(&qp->path_node))
+		leave_line_with_turn(window, qp);
 	if (window->in_flight_bytes == 0)
 		path_model_resume(&window->model, window->engine->now_ns);
 	if (path_model_is_long(&window->model))

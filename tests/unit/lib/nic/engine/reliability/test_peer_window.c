@@ -65,6 +65,31 @@ static void test_order_of_waiting(void **state)
 	fixture_destroy(fixture);
 }
 
+/* The first in line needs less than it has said: no QP behind waits for nothing. */
+static void test_who_needs_less_passes_the_turn(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	struct peer_window *window = fixture->qp->peer_window;
+	struct qp *first = fixture_create_qp(fixture, &fixture_defaults);
+	struct qp *second = fixture_create_qp(fixture, &fixture_defaults);
+
+	(void)state;
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	peer_window_reserve(window, fixture->qp, LIMIT_PATH_WINDOW_BYTES - 3000);
+	peer_window_wait(window, first, 5000);
+	peer_window_wait(window, second, 1000);
+	assert_null(window->turn);
+	assert_true(peer_window_has_room(window, first, 2000));
+	peer_window_reserve(window, first, 2000);
+	peer_window_leave(window, first);
+	assert_ptr_equal(window->turn, second);
+	peer_window_leave(window, second);
+	peer_window_release(window, window->in_flight_bytes, false);
+	qp_destroy(first);
+	qp_destroy(second);
+	fixture_destroy(fixture);
+}
+
 /* A measure that shows a greater path makes room: who waits goes on without an acknowledgement. */
 static void test_a_measure_passes_the_turn(void **state)
 {
@@ -255,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_shared_by_destination),
 		cmocka_unit_test(test_empty_path_always_has_room),
 		cmocka_unit_test(test_order_of_waiting),
+		cmocka_unit_test(test_who_needs_less_passes_the_turn),
 		cmocka_unit_test(test_a_measure_passes_the_turn),
 		cmocka_unit_test(test_destroyed_while_waiting),
 		cmocka_unit_test(test_reduce_and_grow),
