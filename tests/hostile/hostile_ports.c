@@ -173,8 +173,9 @@ static void send_notifications(const struct attack *attack, uint64_t dropped_bad
 }
 
 /*
- * Sends an offer, or a report of `count` holes that have all packets there are, in the name of the
- * peer (lib/nic/engine/reliability/holes.h).
+ * Sends an offer, a report of `count` holes that have all packets there are, or a question or
+ * answer of exact credits, in the name of the peer (lib/nic/engine/reliability/holes.h,
+ * exact_credits.h).
  */
 static void send_holes(const struct attack *attack, int fd, uint16_t port, uint8_t kind,
 		       uint8_t count)
@@ -195,8 +196,8 @@ static void send_holes(const struct attack *attack, int fd, uint16_t port, uint8
 }
 
 /*
- * Offers and reports of any form acknowledge nothing, place nothing, and draw nothing where nothing
- * is missing; those of a stranger are dropped.
+ * Offers, reports, questions and answers of any form acknowledge nothing, place nothing, and draw
+ * nothing where nothing is missing; those of a stranger are dropped.
  */
 static void test_forged_holes(void **state)
 {
@@ -208,7 +209,7 @@ static void test_forged_holes(void **state)
 	played_peer_expect_acknowledge(&attack.played, PLAYED_FIRST_PSN, 1);
 	for (uint32_t sent = 0; sent < FORGERIES;) {
 		for (uint32_t i = 0; i < ROUND; i++) {
-			const uint8_t kind = (uint8_t)(i % 3), count = (uint8_t)(sent + i);
+			const uint8_t kind = (uint8_t)(i % 5), count = (uint8_t)(sent + i);
 
 			send_holes(&attack, attack.peer_fd, PEER_PORT, kind, count);
 			send_holes(&attack, attack.stranger_fd, STRANGER_PORT, kind, count);

@@ -83,8 +83,11 @@ enum {
 	LIMIT_KEPT_SLICE = 512,
 	LIMIT_KEPT_NS = 1000000000,
 
-	/* The least time between two reports of holes; see holes.h. */
+	/* The least time between two reports of holes, and two exact credits; see holes.h. */
 	LIMIT_HOLES_NS = 20000,
+
+	/* The least time between two questions for exact credits; see exact_credits.h. */
+	LIMIT_CREDITS_ASK_NS = 100000000,
 
 	/* So long a requester without credits waits for the peer to tell of some; see credits.h. */
 	LIMIT_CREDIT_PROBE_NS = 1000000,

@@ -4,6 +4,7 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
+#include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "proto/wire/syndrome.h"
 
@@ -39,6 +40,7 @@ bool credits_try_start(struct engine *engine, struct qp *qp, const struct send_w
 		return !requester->credits.is_probing;
 	if (!credits_is_probe(qp, wqe, index))
 		return true;
+	exact_credits_ask(qp);
 	if (!rnic_psn_equal(requester->psn, requester->unacknowledged))
 		return false;
 	if (!requester->credits.may_probe)
@@ -92,6 +94,22 @@ static bool says_nothing(const struct credits *credits, uint8_t code)
 	       (code == 0 && credits->probes_passed == LIMIT_CREDIT_PROBES_PASSED);
 }
 
+static bool try_raise(struct credits *credits, uint32_t limit)
+{
+	if (credits->is_limited && (int32_t)(limit - credits->limit) <= 0)
+		return false;
+	credits->is_limited = true;
+	credits->limit = limit;
+	return true;
+}
+
+static void go_on(struct engine *engine, struct qp *qp)
+{
+	if (qp->retry.running == RETRY_TIMER_CREDIT)
+		retry_timer_stop(engine, qp);
+	ready_list_add(qp);
+}
+
 void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 {
 	uint8_t code = rnic_syndrome_value(syndrome);
@@ -106,15 +124,18 @@ void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome)
 	if (says_nothing(credits, code)) {
 		credits->is_limited = false;
 		credits->is_probing = false;
-	} else if (!credits->is_limited || (int32_t)(limit - credits->limit) > 0) {
-		credits->is_limited = true;
-		credits->limit = limit;
-	} else {
+	} else if (!try_raise(credits, limit)) {
 		return;
 	}
-	if (qp->retry.running == RETRY_TIMER_CREDIT)
-		retry_timer_stop(engine, qp);
-	ready_list_add(qp);
+	go_on(engine, qp);
+}
+
+void credits_learn_number(struct qp *qp, uint32_t entries)
+{
+	struct credits *credits = &qp->requester.credits;
+
+	if (credits->is_limited && try_raise(credits, credits->acknowledged + entries))
+		go_on(qp->engine, qp);
 }
 
 void credits_refused(struct qp *qp)
@@ -146,6 +167,7 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 {
 	const struct engine_sink *sink = engine->config.sink;
 	bool was_none = qp->responder.has_told_no_credits;
+	uint32_t entries;
 	uint8_t code;
 
 	/*
@@ -154,7 +176,10 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 	 */
 	if (sink->posted == NULL || qp_shares_receives(qp) || qp->state == RNIC_QP_STATE_ERR)
 		return ACKNOWLEDGEMENT_SYNDROME;
-	code = rnic_credits_to_code(entries_posted(engine, qp));
+	entries = entries_posted(engine, qp);
+	code = rnic_credits_to_code(entries);
+	if (rnic_credits_from_code(code) < entries)
+		exact_credits_owe(qp, entries);
 	qp->responder.has_told_no_credits = code == 0;
 	if (code == 0 && !was_none)
 		sink->watch(engine->config.sink_context, &qp->recv_queue);

@@ -52,6 +52,9 @@ void credits_rewound(struct qp *qp);
 /* The response to the packets up to the oldest unacknowledged packet carried `syndrome`. */
 void credits_learn(struct engine *engine, struct qp *qp, uint8_t syndrome);
 
+/* The same by the number itself, of a peer that is known to send credits. */
+void credits_learn_number(struct qp *qp, uint32_t entries);
+
 /* An RNR NAK came for the oldest unacknowledged packet: one message goes out again, as a probe. */
 void credits_refused(struct qp *qp);
 

@@ -7,18 +7,14 @@
 #include "lib/nic/engine/ready_list.h"
 #include "proto/base/be.h"
 
-#define KIND_OFFER  0
-#define KIND_REPORT 1
-
-#define PREFIX_BYTES 2
-#define HOLE_BYTES   6
+#define HOLE_BYTES 6
 
 /* So many holes of a report are the first ones; the others are the last ones. */
 #define FIRST_HOLES (HOLES_MAX / 2)
 
-bool holes_is_offer(const struct rnic_packet *packet)
+int holes_kind(const struct rnic_packet *packet)
 {
-	return packet->payload_bytes >= PREFIX_BYTES && packet->payload[0] == KIND_OFFER;
+	return packet->payload_bytes >= HOLES_PREFIX_BYTES ? packet->payload[0] : HOLES_KIND_NONE;
 }
 
 bool holes_decode(const struct rnic_packet *packet, struct holes *holes)
@@ -26,13 +22,12 @@ bool holes_decode(const struct rnic_packet *packet, struct holes *holes)
 	const uint8_t *bytes = packet->payload;
 
 	holes->count = 0;
-	if (packet->payload_bytes < PREFIX_BYTES || bytes[0] != KIND_REPORT ||
-	    bytes[1] > HOLES_MAX ||
-	    packet->payload_bytes < PREFIX_BYTES + (uint32_t)bytes[1] * HOLE_BYTES)
+	if (holes_kind(packet) != HOLES_KIND_REPORT || bytes[1] > HOLES_MAX ||
+	    packet->payload_bytes < HOLES_PREFIX_BYTES + (uint32_t)bytes[1] * HOLE_BYTES)
 		return false;
 	holes->count = bytes[1];
 	for (uint32_t i = 0; i < holes->count; i++) {
-		const uint8_t *hole = bytes + PREFIX_BYTES + i * HOLE_BYTES;
+		const uint8_t *hole = bytes + HOLES_PREFIX_BYTES + i * HOLE_BYTES;
 
 		holes->holes[i].start = rnic_psn(rnic_be24_read(hole));
 		holes->holes[i].end =
@@ -69,6 +64,9 @@ static void find_holes(const struct qp *qp, struct holes *holes)
 
 void holes_accept_offer(struct qp *qp)
 {
+	/* Where nothing is kept all is missing, and a sequence NAK has the requester send all. */
+	if (qp->engine->kept.slot_count == 0)
+		return;
 	qp->responder.report.is_understood = true;
 	holes_owe(qp);
 }
@@ -86,8 +84,8 @@ void holes_owe(struct qp *qp)
 	ready_list_add(qp);
 }
 
-static void start_packet(struct qp *qp, struct packet_builder *out, const uint8_t *bytes,
-			 uint32_t byte_count, struct rnic_psn psn)
+void holes_start_packet(struct qp *qp, struct packet_builder *out, const uint8_t *bytes,
+			uint32_t byte_count, struct rnic_psn psn)
 {
 	packet_builder_start(qp, out, RNIC_OPERATION_HOLES, RNIC_POSITION_ONLY, 0, psn);
 	out->pieces[0] = (struct payload_piece){.inline_bytes = bytes, .length = byte_count};
@@ -103,22 +101,23 @@ void holes_build_report(struct qp *qp, struct packet_builder *out)
 	find_holes(qp, &holes);
 	report->is_owed = false;
 	report->told_ns = qp->engine->now_ns;
-	report->bytes[0] = KIND_REPORT;
+	report->bytes[0] = HOLES_KIND_REPORT;
 	report->bytes[1] = (uint8_t)holes.count;
 	for (uint32_t i = 0; i < holes.count; i++) {
 		const struct hole *hole = &holes.holes[i];
 
-		rnic_be24_write(report->bytes + PREFIX_BYTES + i * HOLE_BYTES, hole->start.value);
-		rnic_be24_write(report->bytes + PREFIX_BYTES + i * HOLE_BYTES + 3,
+		rnic_be24_write(report->bytes + HOLES_PREFIX_BYTES + i * HOLE_BYTES,
+				hole->start.value);
+		rnic_be24_write(report->bytes + HOLES_PREFIX_BYTES + i * HOLE_BYTES + 3,
 				(uint32_t)rnic_psn_distance(hole->end, hole->start));
 	}
-	start_packet(qp, out, report->bytes, PREFIX_BYTES + holes.count * HOLE_BYTES,
-		     qp->responder.expected_psn);
+	holes_start_packet(qp, out, report->bytes, HOLES_PREFIX_BYTES + holes.count * HOLE_BYTES,
+			   qp->responder.expected_psn);
 }
 
 void holes_build_offer(struct qp *qp, struct packet_builder *out)
 {
-	static const uint8_t offer[PREFIX_BYTES] = {KIND_OFFER, 0};
+	static const uint8_t offer[HOLES_PREFIX_BYTES] = {HOLES_KIND_OFFER, 0};
 
-	start_packet(qp, out, offer, sizeof(offer), qp->requester.unacknowledged);
+	holes_start_packet(qp, out, offer, sizeof(offer), qp->requester.unacknowledged);
 }

@@ -10,7 +10,7 @@
  *     report   responder to requester, after an offer: the packets that are missing
  *
  * Payload: kind (0 offer, 1 report), number of holes, and for each hole 3 bytes of the first PSN
- * and 3 bytes of the number of packets, in network order.
+ * and 3 bytes of the number of packets, in network order. Other kinds: exact_credits.h.
  *
  * A report is state, which later reports repeat: the first holes and the last ones, when a packet
  * comes behind a gap that asks for an acknowledgement or shows a new hole, at most one each
@@ -28,10 +28,15 @@ struct packet_builder;
 struct qp;
 struct rnic_packet;
 
+/* The enum holes_kind of a packet; HOLES_KIND_NONE when it is too short. */
+int holes_kind(const struct rnic_packet *packet);
+
+/* Starts a packet of the opcode with this payload, which stays in place until the packet left. */
+void holes_start_packet(struct qp *qp, struct packet_builder *out, const uint8_t *bytes,
+			uint32_t byte_count, struct rnic_psn psn);
+
 /* Reads the holes of a report. False: the packet is no report. */
 bool holes_decode(const struct rnic_packet *packet, struct holes *holes);
-
-bool holes_is_offer(const struct rnic_packet *packet);
 
 /* The responder's part: the peer understands reports. */
 void holes_accept_offer(struct qp *qp);

@@ -8,8 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOLES_MAX   8
-#define HOLES_BYTES (2 + 6 * HOLES_MAX)
+/* The first byte of the payload; exact_credits.h has the last two. */
+enum holes_kind {
+	HOLES_KIND_NONE = -1,
+	HOLES_KIND_OFFER = 0,
+	HOLES_KIND_REPORT = 1,
+	HOLES_KIND_CREDITS_QUESTION = 2,
+	HOLES_KIND_CREDITS = 3,
+};
+
+#define HOLES_PREFIX_BYTES 2
+#define HOLES_MAX	   8
+#define HOLES_BYTES	   (HOLES_PREFIX_BYTES + 6 * HOLES_MAX)
 
 struct hole {
 	struct rnic_psn start;

@@ -60,6 +60,19 @@ struct credits {
 	bool may_probe;	       /* the time for new credits to come is over */
 	bool is_probing;       /* the first packet of the last message started is a probe */
 	uint8_t probes_passed; /* in a row that the peer took, and told of no credit before */
+	bool is_exact;	       /* the peer tells the number; see exact_credits.h */
+	uint64_t asked_ns;     /* for the number; 0: never */
+};
+
+#define EXACT_CREDITS_BYTES 5
+
+/* The responder's part of exact_credits.h. */
+struct exact_credits {
+	uint64_t told_ns;
+	struct rnic_psn psn;
+	bool is_wanted; /* the peer has asked */
+	bool is_owed;
+	uint8_t bytes[EXACT_CREDITS_BYTES]; /* of the last answer */
 };
 
 enum delayed_acknowledgement_stage {

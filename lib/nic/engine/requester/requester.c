@@ -8,6 +8,7 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
+#include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/pace_line.h"
 #include "lib/nic/engine/reliability/peer_window.h"
@@ -565,14 +566,29 @@ static bool transmit_for_responses(struct engine *engine, struct qp *qp, struct 
 	return true;
 }
 
-/* What leaves before all else: see repair_has_turn(). */
-static bool transmit_for_repair(struct engine *engine, struct qp *qp, struct packet_builder *out)
+/* What a peer that is a device like this one may answer. */
+static bool transmit_word(struct qp *qp, struct packet_builder *out)
 {
-	if (qp->requester.repair.owes & REPAIR_OWES_OFFER) {
-		qp->requester.repair.owes &= (uint8_t)~REPAIR_OWES_OFFER;
+	uint8_t *owes = &qp->requester.repair.owes;
+
+	if (*owes & REPAIR_OWES_OFFER) {
+		*owes &= (uint8_t)~REPAIR_OWES_OFFER;
 		holes_build_offer(qp, out);
 		return true;
 	}
+	if (*owes & REPAIR_OWES_QUESTION) {
+		*owes &= (uint8_t)~REPAIR_OWES_QUESTION;
+		exact_credits_build_question(qp, out);
+		return true;
+	}
+	return false;
+}
+
+/* What leaves before all else: see repair_has_turn(). */
+static bool transmit_for_repair(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	if (transmit_word(qp, out))
+		return true;
 	if (transmit_for_responses(engine, qp, out))
 		return true;
 	repair_skip_acknowledged(qp);

@@ -21,6 +21,7 @@ enum repair_peer {
 enum repair_debt {
 	REPAIR_OWES_OFFER = 1,	   /* to understand reports */
 	REPAIR_OWES_RESPONSES = 2, /* to ask again for what response_gap names */
+	REPAIR_OWES_QUESTION = 4,  /* for the number of credits; see exact_credits.h */
 };
 
 /* Packets that are sent again beside the send position; see repair.h. */

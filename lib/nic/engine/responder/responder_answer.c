@@ -13,6 +13,7 @@
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_fail.h"
@@ -252,6 +253,10 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 		return false;
 	if (responder->report.is_owed) {
 		holes_build_report(qp, out);
+		return true;
+	}
+	if (responder->exact_credits.is_owed) {
+		exact_credits_build_answer(qp, out);
 		return true;
 	}
 	responder_resource = responder_resources_next_pending(&responder->resources);

@@ -6,6 +6,7 @@
 #include "lib/nic/engine/objects/recv_queue.h"
 #include "lib/nic/engine/objects/responder_resources.h"
 #include "lib/nic/engine/reliability/holes_state.h"
+#include "lib/nic/engine/reliability/reliability_state.h"
 #include "proto/wire/psn.h"
 
 #include <stdbool.h>
@@ -42,6 +43,7 @@ struct responder {
 	bool has_told_no_credits; /* the peer's last word is that no receive is posted */
 
 	struct holes_report report;
+	struct exact_credits exact_credits;
 	struct responder_resources resources;
 };
 

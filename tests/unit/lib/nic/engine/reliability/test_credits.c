@@ -4,6 +4,7 @@
 #include "lib/nic/engine/engine.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/time_units.h"
+#include "proto/wire/peer_kind.h"
 #include "proto/wire/syndrome.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
@@ -155,6 +156,106 @@ static void test_no_credits_without_a_ring(void **state)
 	fixture_destroy(fixture);
 }
 
+/* --- exact credits ---------------------------------------------------------------------------- */
+
+/* As many SENDs are under way, from PSN 101 on, as the code for 8 receives lets; others wait. */
+static struct engine_fixture *create_held_back(enum rnic_peer_kind kind, uint64_t round_trip_ns)
+{
+	struct engine_fixture *fixture = create(1);
+
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture->now_ns += round_trip_ns;
+	fixture_receive_acknowledge(fixture, 100, CREDITS(6));
+	fixture->qp->peer_kind = (uint8_t)kind;
+	for (uint32_t i = 0; i < 40; i++)
+		fixture_post_simple(fixture, RNIC_WR_SEND, i, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 8);
+	fixture->now_ns += RNIC_NS_PER_MS;
+	return fixture;
+}
+
+static bool asks_for_credits(struct engine_fixture *fixture, uint32_t psn)
+{
+	bool asks = false;
+
+	fixture_receive_acknowledge(fixture, psn, CREDITS(0));
+	while (fixture_transmit(fixture)) {
+		assert_int_equal(fixture->sent.packet.opcode, 0xc0);
+		assert_int_equal(fixture->payload[0], 2);
+		asks = true;
+	}
+	return asks;
+}
+
+static void receive_number(struct engine_fixture *fixture, uint32_t psn, uint8_t number,
+			   uint32_t bytes)
+{
+	const uint8_t payload[5] = {3, 0, 0, 0, number};
+	struct rnic_packet packet =
+		fixture_packet(fixture, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, psn);
+
+	packet.opcode = 0xc0;
+	packet.row = rnic_opcode_row(0xc0);
+	packet.payload = payload;
+	packet.payload_bytes = bytes;
+	fixture_receive(fixture, &packet);
+}
+
+static void test_who_is_asked_for_the_number(void **state)
+{
+	(void)state;
+	for (uint8_t kind = RNIC_PEER_KIND_UNKNOWN; kind <= RNIC_PEER_KIND_OTHER; kind++) {
+		struct engine_fixture *fixture = create_held_back(kind, RNIC_NS_PER_MS);
+
+		assert_int_equal(asks_for_credits(fixture, 101), kind == RNIC_PEER_KIND_RNICD);
+		fixture_destroy(fixture);
+		fixture = create_held_back(kind, 50000);
+		assert_false(asks_for_credits(fixture, 101));
+		fixture_destroy(fixture);
+	}
+}
+
+static void test_the_question_is_repeated(void **state)
+{
+	struct engine_fixture *fixture = create_held_back(RNIC_PEER_KIND_RNICD, RNIC_NS_PER_MS);
+
+	(void)state;
+	assert_true(asks_for_credits(fixture, 101));
+	assert_false(asks_for_credits(fixture, 102));
+	fixture->now_ns += LIMIT_CREDITS_ASK_NS;
+	fixture_receive_acknowledge(fixture, 108, CREDITS(6));
+	assert_int_equal(fixture_transmit_all(fixture), 8);
+	assert_true(asks_for_credits(fixture, 109));
+	/* Not after an answer. */
+	receive_number(fixture, 109, 0, 5);
+	fixture->now_ns += LIMIT_CREDITS_ASK_NS;
+	assert_false(asks_for_credits(fixture, 110));
+	fixture_destroy(fixture);
+}
+
+static void test_the_number_lets_more_leave(void **state)
+{
+	struct engine_fixture *fixture = create_held_back(RNIC_PEER_KIND_RNICD, RNIC_NS_PER_MS);
+
+	(void)state;
+	assert_true(asks_for_credits(fixture, 101));
+	/* 104 is not acknowledged: 11 receives behind 104 are 11 behind 101, and maybe more. */
+	receive_number(fixture, 104, 11, 5);
+	assert_int_equal(fixture_transmit_all(fixture), 4);
+	receive_number(fixture, 101, 12, 5);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	/* One that is too short, one of less, and one from before the last ACK. */
+	receive_number(fixture, 101, 15, 4);
+	receive_number(fixture, 101, 5, 5);
+	receive_number(fixture, 100, 15, 5);
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	/* A peer that sends no credits, by its code, sets no limit by a number. */
+	fixture_receive_acknowledge(fixture, 102, CREDITS(RNIC_CREDITS_NOT_CARRIED));
+	receive_number(fixture, 102, 0, 5);
+	assert_int_equal(fixture_transmit_all(fixture), 40 - 8 - 4 - 1);
+	fixture_destroy(fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +266,9 @@ int main(void)
 		cmocka_unit_test(test_a_peer_that_always_says_none),
 		cmocka_unit_test(test_the_wait_ends_with_the_qp),
 		cmocka_unit_test(test_no_credits_without_a_ring),
+		cmocka_unit_test(test_who_is_asked_for_the_number),
+		cmocka_unit_test(test_the_question_is_repeated),
+		cmocka_unit_test(test_the_number_lets_more_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

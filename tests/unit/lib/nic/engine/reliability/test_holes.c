@@ -115,6 +115,24 @@ static void test_an_offer_is_answered(void **state)
 	fixture_destroy(fixture);
 }
 
+/*
+ * Where nothing is kept a report would only repeat the sequence NAK, and the requester would take
+ * the peer for one that keeps packets: it sends again what is told, once in two round trips.
+ */
+static void test_who_keeps_nothing_tells_nothing(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+
+	(void)state;
+	fixture->engine.kept.slot_count = 0;
+	receive_holes(fixture, 0, NULL, 0, 2);
+	receive_write(fixture, 103, true);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->sent.packet.row->operation, RNIC_OPERATION_ACKNOWLEDGE);
+	fixture->engine.kept.slot_count = 64;
+	fixture_destroy(fixture);
+}
+
 /* Of many holes, the first and the last are told. */
 static void test_first_and_last_holes(void **state)
 {
@@ -331,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_told_unasked),
 		cmocka_unit_test(test_an_offer_is_answered),
+		cmocka_unit_test(test_who_keeps_nothing_tells_nothing),
 		cmocka_unit_test(test_first_and_last_holes),
 		cmocka_unit_test(test_an_offer_goes_with_a_repair),
 		cmocka_unit_test(test_what_is_told_is_sent_once),
