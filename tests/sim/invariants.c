@@ -242,3 +242,93 @@ void engine_check_invariants(const struct engine *engine)
 	list_for_each (node, &engine->windows)
 		check_path(engine, list_entry(node, struct peer_window, node));
 }
+
+/* --- bursts ----------------------------------------------------------------------------------- */
+
+#define PACKET_BYTES_MOST (RNIC_PAYLOAD_BYTES_MAX + LIMIT_PACKET_OVERHEAD_BYTES)
+
+/* Responses of 256 bytes. */
+#define READ_BYTES_MOST                                                                            \
+	(LIMIT_READ_CHUNK_BYTES + LIMIT_READ_CHUNK_BYTES / 256 * LIMIT_PACKET_OVERHEAD_BYTES)
+
+static uint64_t window_bytes(const struct peer_window *path)
+{
+	return peer_window_bytes(path) + path_model_kept_bytes(&path->model, path->engine->now_ns);
+}
+
+/* Half of the queues after a pause, or what a batch has at 1.2 windows in a round trip. */
+static uint64_t burst_bytes(const struct peer_window *path)
+{
+	const uint64_t least_ns = path->model.least_ns;
+	const uint64_t batch_bytes =
+		peer_window_bytes(path) * (UINT64_C(6) * LIMIT_PATH_BATCH_NS / 5) / (least_ns + 1);
+
+	return batch_bytes > path->queue_bytes / 2 ? batch_bytes : path->queue_bytes / 2;
+}
+
+/*
+ * What may go beyond: of each QP a packet that asks for an acknowledgement on behalf of others
+ * before, or a request whose answer is counted with the request.
+ */
+static uint64_t single_bytes(const struct engine *engine, const struct peer_window *path)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
+		const struct qp *qp = key_table_slot(&engine->qps, slot);
+
+		if (qp != NULL && qp->peer_window == path)
+			bytes += qp->requester.reads_outstanding > 0 ? READ_BYTES_MOST
+								     : PACKET_BYTES_MOST;
+	}
+	return bytes;
+}
+
+void burst_watch_begin(struct burst_watch *watch, const struct engine *engine)
+{
+	struct list *node;
+
+	watch->path_count = 0;
+	list_for_each (node, &engine->windows) {
+		const struct peer_window *path = list_entry(node, struct peer_window, node);
+		const uint32_t i = watch->path_count;
+
+		if (i == WATCHED_PATHS)
+			return;
+		watch->paths[i].in_flight_bytes = path->in_flight_bytes;
+		watch->paths[i].window_bytes = window_bytes(path);
+		watch->paths[i].burst_bytes = burst_bytes(path);
+		watch->path_count++;
+	}
+}
+
+/* More is under way than before. A window that has shrunk is full. */
+static void check_burst(const struct burst_watch_path *before, const struct engine *engine,
+			const struct peer_window *path)
+{
+	const uint64_t left_bytes = path->in_flight_bytes - before->in_flight_bytes;
+	const uint64_t single = single_bytes(engine, path);
+	uint64_t most_bytes = before->window_bytes;
+
+	if (most_bytes < before->in_flight_bytes)
+		most_bytes = before->in_flight_bytes;
+	assert(path->in_flight_bytes <= most_bytes + single);
+	if (path_model_is_long(&path->model))
+		assert(left_bytes <= before->burst_bytes + single);
+}
+
+void burst_watch_end(const struct burst_watch *watch, const struct engine *engine)
+{
+	struct list *node;
+	uint32_t i = 0;
+
+	list_for_each (node, &engine->windows) {
+		const struct peer_window *path = list_entry(node, struct peer_window, node);
+
+		if (i == watch->path_count)
+			return;
+		if (path->in_flight_bytes > watch->paths[i].in_flight_bytes)
+			check_burst(&watch->paths[i], engine, path);
+		i++;
+	}
+}

@@ -467,12 +467,15 @@ static void transmit(struct sim_host *host)
 void sim_host_turn(struct sim_host *host)
 {
 	uint64_t now_ns = host->net->now_ns;
+	struct burst_watch watch;
 
 	host->is_dirty = false;
 	receive(host);
 	if (engine_next_deadline_ns(&host->engine) <= now_ns)
 		engine_tick(&host->engine, now_ns);
+	burst_watch_begin(&watch, &host->engine);
 	transmit(host);
+	burst_watch_end(&watch, &host->engine);
 	if (engine_next_deadline_ns(&host->engine) <= now_ns)
 		host->is_dirty = true;
 	if (host->turns++ % TURNS_PER_CHECK == 0)

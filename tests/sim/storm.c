@@ -21,10 +21,11 @@
 #define CONNECTIONS_MAX 4
 #define RUN_BUDGET_NS	(120 * SIM_S)
 
-#define LONG_ONE_IN    6 /* storms on long paths, of 0.2 to 102.4 ms one way */
-#define LONG_LEAST_NS  (200 * SIM_US)
+#define LONG_ONE_IN    6 /* storms on long paths, of 0.3 to 154 ms one way */
+#define LONG_LEAST_NS  (300 * SIM_US)
 #define LONG_DOUBLINGS 10
-#define LONG_TIMEOUTS  6 /* added to the code of the ACK timeout */
+#define LONG_SLOWER    64 /* links with a rate */
+#define LONG_TIMEOUTS  6  /* added to the code of the ACK timeout */
 
 /* No datagram is on its way longer: links and faults hold a packet for a few milliseconds. */
 #define DATAGRAMS_BUDGET_NS (20 * SIM_MS)
@@ -59,6 +60,11 @@ static bool errs(struct storm *storm)
 	return storm->error_ppm != 0 && storm_below(&storm->prng, 1000000) < storm->error_ppm;
 }
 
+static bool is_long(const struct storm *storm)
+{
+	return storm->delay_ns >= LONG_LEAST_NS;
+}
+
 static void disturb_links(struct storm *storm)
 {
 	struct sim_link link = {0};
@@ -88,6 +94,8 @@ static void disturb_links(struct storm *storm)
 			1000000000 + UINT64_C(1000000) * storm_below(&storm->prng, 9000);
 		link.mark_bytes = storm_below(&storm->prng, 100000);
 		link.queue_bytes = 20000 + storm_below(&storm->prng, 200000);
+		if (is_long(storm))
+			link.bits_per_second /= LONG_SLOWER;
 		break;
 	case 7:
 		link.loss_ppm = link.duplicate_ppm = link.reorder_ppm = link.corrupt_ppm = 10000;
@@ -130,11 +138,6 @@ static void add_faults(struct storm *storm)
 	}
 	storm->is_disturbed = true;
 	storm->is_harsh = true;
-}
-
-static bool is_long(const struct storm *storm)
-{
-	return storm->delay_ns >= LONG_LEAST_NS;
 }
 
 static void connect_all(struct storm *storm)
