@@ -93,6 +93,7 @@ void send_position_start(struct qp *qp, struct rnic_psn psn)
 	qp->requester = (struct requester){
 		.psn = psn,
 		.highest = psn,
+		.part_end = psn,
 		.unacknowledged = psn,
 		.wqe_index = qp->send_queue.next,
 	};

@@ -206,11 +206,17 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 	return verdict;
 }
 
+/* An end from before half of all PSNs is not taken for one that is ahead. */
+static bool may_end_part(const struct requester *requester, struct rnic_psn psn)
+{
+	return rnic_psn_distance(psn, requester->part_end) < 0 &&
+	       rnic_psn_distance(requester->part_end, requester->highest) <= 0;
+}
+
 /*
  * Whether the payload is that of packet `index` of the READ, whose last ends its request's answer.
- * The answer to a probe ends where the send position is, unless that was taken back since, and the
- * answer to a request for missing responses before the end of the READ request. FLUSH and ATOMIC
- * WRITE are answered like a READ of no bytes.
+ * The answer to a request for a part of a READ ends before, also when all was asked for since.
+ * FLUSH and ATOMIC WRITE are answered like a READ of no bytes.
  */
 static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe, uint32_t index,
 				 const struct rnic_packet *packet)
@@ -218,8 +224,8 @@ static bool is_expected_response(const struct qp *qp, const struct send_wqe *wqe
 	bool is_end = send_position_read_packets(wqe, index) == 1;
 	bool claims_end = packet->row->position == RNIC_POSITION_LAST ||
 			  packet->row->position == RNIC_POSITION_ONLY;
-	bool may_be_end = rnic_psn_distance(packet->psn, qp->requester.psn) >= -1 ||
-			  response_gap_may_end(qp, packet->psn);
+	bool may_be_end = may_end_part(&qp->requester, packet->psn) ||
+			  rnic_psn_distance(packet->psn, qp->requester.psn) >= -1;
 	uint64_t offset = (uint64_t)index * qp->path_mtu_bytes;
 	uint64_t left = wqe_operation(wqe)->has_result ? wqe->length - offset : 0;
 

@@ -271,6 +271,16 @@ static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32
 }
 
 /* All of the planned packet but its payload and the wish for an acknowledgement. */
+/* The answer to a READ request ends with the request, also where that is a part of one before. */
+static void note_part_end(struct qp *qp, const struct plan *plan)
+{
+	const struct rnic_psn end = rnic_psn_add(plan->psn, (int32_t)plan->packets);
+
+	if (plan->packets < send_position_read_packets(plan->wqe, plan->index) &&
+	    rnic_psn_distance(end, qp->requester.part_end) > 0)
+		qp->requester.part_end = end;
+}
+
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
 	const struct send_wqe *wqe = plan->wqe;
@@ -291,6 +301,8 @@ static void build_headers(struct qp *qp, const struct plan *plan, struct packet_
 			.rkey = wqe->rkey,
 			.length = reth_length(qp, plan, offset),
 		};
+	if (send_position_is_read(wqe))
+		note_part_end(qp, plan);
 	if (packet->row->headers & RNIC_HEADER_FETH)
 		packet->flush_type = wqe->flush.type;
 	if (packet->row->headers & RNIC_HEADER_ATOMIC)

@@ -54,6 +54,7 @@ struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
 	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
+	struct rnic_psn part_end;   /* the furthest end of a request for a part of a READ */
 	uint32_t wqe_index;	    /* the WQE that `psn` belongs to: send_queue.next, or less */
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */

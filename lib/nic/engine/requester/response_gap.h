@@ -30,10 +30,4 @@ bool response_gap_find_due(struct qp *qp, struct rnic_psn *start, struct rnic_ps
 /* The caller has sent the request for what response_gap_find_due() named. */
 void response_gap_asked(struct qp *qp);
 
-/* Whether the answer to a request for a part of a READ may end with `psn`. */
-static inline bool response_gap_may_end(const struct qp *qp, struct rnic_psn psn)
-{
-	return rnic_psn_distance(psn, qp->requester.response_gap.judged_end) < 0;
-}
-
 #endif

@@ -230,6 +230,37 @@ static void test_read_goes_on_after_a_loss(void **state)
 	lost_read_response(LAST); /* as rdma_rxe answers */
 }
 
+/*
+ * A probe asked for the first packet of a READ alone, and then a sequence NAK had all of it asked
+ * for again: the answer to the probe ends with that packet, and is good.
+ */
+static void test_answer_to_a_part_asked_for_before(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	uint8_t data[8192];
+
+	(void)state;
+	fill(data, sizeof(data), 7);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 1, 8192);
+	fixture->qp->retry.may_probe = true; /* others have the window */
+	assert_true(fixture_transmit(fixture));
+	assert_int_equal(fixture->sent.packet.reth.length, 1024);
+	fixture->qp->retry.may_probe = false;
+	fixture_receive_acknowledge(
+		fixture, 100, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR));
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->sent.packet.reth.length, 8192);
+	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 8);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	fixture_receive_read(fixture, ONLY, 100, data, 1024);
+	assert_int_equal(fixture->completion_count, 0);
+	assert_int_equal(fixture->qp->requester.unacknowledged.value, 101);
+	/* No part that was asked for ends here. */
+	fixture_receive_read(fixture, LAST, 101, data + 1024, 1024);
+	assert_int_equal(fixture->completions[0].status, RNIC_WC_BAD_RESP_ERR);
+	fixture_destroy(fixture);
+}
+
 /* The answer comes after the timeout took the position back: nothing has to go out again. */
 static void test_late_read_response(void **state)
 {
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_read_scatters),
 		cmocka_unit_test(test_empty_read),
 		cmocka_unit_test(test_read_goes_on_after_a_loss),
+		cmocka_unit_test(test_answer_to_a_part_asked_for_before),
 		cmocka_unit_test(test_late_read_response),
 		cmocka_unit_test(test_ack_behind_a_read),
 		cmocka_unit_test(test_response_acknowledges),
