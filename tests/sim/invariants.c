@@ -256,14 +256,18 @@ static uint64_t window_bytes(const struct peer_window *path)
 	return peer_window_bytes(path) + path_model_kept_bytes(&path->model, path->engine->now_ns);
 }
 
-/* Half of the queues after a pause, or what a batch has at 1.2 windows in a round trip. */
+/*
+ * Half of the queues after a pause, or what a batch has at 1.2 windows in a round trip; the last
+ * packet leaves whole.
+ */
 static uint64_t burst_bytes(const struct peer_window *path)
 {
 	const uint64_t least_ns = path->model.least_ns;
 	const uint64_t batch_bytes =
 		peer_window_bytes(path) * (UINT64_C(6) * LIMIT_PATH_BATCH_NS / 5) / (least_ns + 1);
 
-	return batch_bytes > path->queue_bytes / 2 ? batch_bytes : path->queue_bytes / 2;
+	return (batch_bytes > path->queue_bytes / 2 ? batch_bytes : path->queue_bytes / 2) +
+	       PACKET_BYTES_MOST;
 }
 
 /*

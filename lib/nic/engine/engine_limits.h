@@ -86,6 +86,9 @@ enum {
 	/* The least time between two reports of holes, and two exact credits; see holes.h. */
 	LIMIT_HOLES_NS = 20000,
 
+	/* So often the repair of the oldest packet postpones the ACK timeout without progress. */
+	LIMIT_REPAIRS = 8,
+
 	/* The least time between two questions for exact credits; see exact_credits.h. */
 	LIMIT_CREDITS_ASK_NS = 100000000,
 

@@ -33,6 +33,7 @@ struct retry {
 	bool may_probe;		/* WINDOW expired: the next packet is a probe */
 	bool is_silent;		/* no progress since a timeout, or since the share was given back */
 	uint8_t tail_probes;	/* since the last progress */
+	uint8_t repairs;	/* of the oldest packet since progress or a timeout */
 	uint8_t tail_packets;	/* of a tail probe, still to be sent */
 	uint32_t probe_bytes;	/* that may go to a silent peer beside those under way */
 	uint64_t started_at_ns; /* when the wait for an acknowledgement began, or the last came */

@@ -212,7 +212,12 @@ void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last)
 
 void retry_timer_repair_sent(struct engine *engine, struct qp *qp)
 {
-	qp->retry.asked_at_ns = engine->now_ns;
+	struct retry *retry = &qp->retry;
+
+	retry->asked_at_ns = engine->now_ns;
+	if (retry->repairs == LIMIT_REPAIRS)
+		return;
+	retry->repairs++;
 	retry_timer_start_ack(engine, qp);
 }
 
@@ -252,6 +257,7 @@ void retry_timer_progress(struct engine *engine, struct qp *qp)
 	retry->may_probe = false;
 	retry->tail_packets = does_tail_probe_go_on(qp) ? RETRY_TIMER_TAIL_PACKETS : 0;
 	retry->tail_probes = 0;
+	retry->repairs = 0;
 	model_round_trip(qp);
 	round_trip_acknowledged(&qp->round_trip, qp->requester.unacknowledged, engine->now_ns);
 	if (packets_unacknowledged(qp) > 0)

@@ -115,7 +115,10 @@ bool retry_timer_try_probe_tail(struct engine *engine, struct qp *qp);
 /* A packet of a tail probe was sent; `is_last`: no more are needed. */
 void retry_timer_tail_sent(struct engine *engine, struct qp *qp, bool is_last);
 
-/* The oldest packet was sent again beside the send position. */
+/*
+ * The oldest packet was sent again beside the send position. The ACK timeout begins anew, the first
+ * LIMIT_REPAIRS times since progress or a timeout: what is always lost must end in timeouts.
+ */
 void retry_timer_repair_sent(struct engine *engine, struct qp *qp);
 
 /* Stops the timer; what was sent may be sent again. */

@@ -259,6 +259,27 @@ static void test_a_report_ends_a_silence(void **state)
 	fixture_destroy(fixture);
 }
 
+/* A repair that is lost each time ends in an ACK timeout, as any packet does. */
+static void test_repairs_do_not_go_on_for_ever(void **state)
+{
+	const struct told told[] = {{110, 1}};
+	struct engine_fixture *fixture = create_sender();
+	uint64_t start_ns;
+
+	(void)state;
+	fixture_receive_acknowledge(fixture, 110, SEQUENCE_NAK);
+	start_ns = fixture->now_ns;
+	while (fixture->qp->state != RNIC_QP_STATE_ERR) {
+		fixture_transmit_all(fixture);
+		fixture_tick(fixture, MS);
+		if (fixture->qp->state != RNIC_QP_STATE_ERR)
+			receive_report(fixture, told, 1);
+		assert_true(fixture->now_ns - start_ns < 60000 * MS);
+	}
+	assert_int_equal(fixture->completions[10].status, RNIC_WC_RETRY_EXC_ERR);
+	fixture_destroy(fixture);
+}
+
 /* What is not under way is not sent, and a packet that is no report is passed over. */
 static void test_wrong_reports(void **state)
 {
@@ -354,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_an_offer_goes_with_a_repair),
 		cmocka_unit_test(test_what_is_told_is_sent_once),
 		cmocka_unit_test(test_a_report_ends_a_silence),
+		cmocka_unit_test(test_repairs_do_not_go_on_for_ever),
 		cmocka_unit_test(test_wrong_reports),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_told_after_a_pause),
