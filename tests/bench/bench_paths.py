@@ -6,8 +6,8 @@
                    [--json FILE]
 
 paths: WRITE, SEND and READ of 64 KiB over round trips, both MTUs, both paths, daemons of root and
-of an ordinary user. loss-map: WRITE where packets are lost. crowds: programs and hosts that share a
-path. Prints a table in Markdown. Exit status: 1 when a number is missing."""
+of an ordinary user. loss-map: WRITE and READ where packets are lost. crowds: programs and hosts
+that share a path. Prints a table in Markdown. Exit status: 1 when a number is missing."""
 
 import argparse
 import contextlib
@@ -29,6 +29,7 @@ ROUND_TRIPS_MS = (0, 0.2, 1, 10, 40, 100)
 MTUS = (9000, 1500)
 OPERATIONS = ("write", "send", "read")
 LOSSES = (0, 0.01, 0.1, 1, 5)
+LOSS_OPERATIONS = ("write", "read")
 LOSS_ROUND_TRIPS_MS = (0.05, 1, 10, 40, 100)
 START_ROUND_TRIPS = 20  # until a path is known; what comes before is not counted
 SENDERS = 8
@@ -181,8 +182,8 @@ def run_paths(samples, options):
 
 # --- losses ---
 
-def loss_key(loss, round_trip_ms):
-    return ("write", f"{loss}%", round_trip_ms)
+def loss_key(operation, loss, round_trip_ms):
+    return (operation, f"{loss}%", round_trip_ms)
 
 
 def run_loss_map(samples, options):
@@ -190,25 +191,28 @@ def run_loss_map(samples, options):
         for loss in LOSSES:
             for round_trip_ms in LOSS_ROUND_TRIPS_MS:
                 measure_loss(samples, options, loss, round_trip_ms)
-    rows = [[f"{loss} %", *(loss_cell(samples, loss, ms) for ms in LOSS_ROUND_TRIPS_MS)]
-            for loss in LOSSES]
-    return markdown(["lost", *(f"{ms} ms" for ms in LOSS_ROUND_TRIPS_MS)], rows)
+    rows = [[f"{loss} %", operation.upper(),
+             *(loss_cell(samples, operation, loss, ms) for ms in LOSS_ROUND_TRIPS_MS)]
+            for loss in LOSSES for operation in LOSS_OPERATIONS]
+    return markdown(["lost", "operation", *(f"{ms} ms" for ms in LOSS_ROUND_TRIPS_MS)], rows)
 
 
 def measure_loss(samples, options, loss, round_trip_ms):
-    own, tcp = loss_key(loss, round_trip_ms), tcp_key(9000, round_trip_ms, loss)
-    if not any(map(samples.is_wanted, (own, tcp))):
+    keys = [loss_key(operation, loss, round_trip_ms) for operation in LOSS_OPERATIONS]
+    tcp = tcp_key(9000, round_trip_ms, loss)
+    if not any(map(samples.is_wanted, (*keys, tcp))):
         return
     # Cut into packets also where nothing is lost, so that the columns differ by loss alone.
     with hosts_on_a_wire(options, 9000, "--round-trip", round_trip_ms, "--loss", loss,
                          "--segments", "cut") as bench:
-        case = Timed("write", round_trip_ms, options.seconds)
-        samples.take(own, lambda: case.gbit_per_s(bench))
+        for key in keys:
+            case = Timed(key[0], round_trip_ms, options.seconds)
+            samples.take(key, lambda case=case: case.gbit_per_s(bench))
         take_tcp(samples, bench, tcp, round_trip_ms)
 
 
-def loss_cell(samples, loss, round_trip_ms):
-    own = samples.median(loss_key(loss, round_trip_ms))
+def loss_cell(samples, operation, loss, round_trip_ms):
+    own = samples.median(loss_key(operation, loss, round_trip_ms))
     tcp = samples.median(tcp_key(9000, round_trip_ms, loss))
     return f"{number(own, 3)} / {number(tcp, 3)} ({ratio(own, tcp)})"
 

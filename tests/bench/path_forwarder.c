@@ -372,6 +372,7 @@ int main(int argc, char **argv)
 	int left, right;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	prng_init(&losses, options.seed);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
