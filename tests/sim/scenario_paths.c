@@ -20,7 +20,8 @@ struct path {
 
 /* What goes wrong beside the queue. */
 struct trouble {
-	uint32_t loss_ppm;    /* of requests */
+	uint32_t loss_ppm;    /* of what the slow link carries */
+	bool is_both_ways;    /* as much is lost of what goes the other way */
 	uint32_t drops_hosts; /* as in struct sim_config */
 	bool is_untold;	      /* no report of holes arrives */
 };
@@ -49,6 +50,8 @@ static struct outcome run_path(const struct path *path, const struct trouble *tr
 	uint64_t half_bytes = 0, bytes;
 
 	sim_link(sim, 1, 0)->loss_ppm = trouble->loss_ppm;
+	if (trouble->is_both_ways)
+		sim_link(sim, 0, 1)->loss_ppm = trouble->loss_ppm;
 	if (trouble->is_untold)
 		sim_fault(sim, 0, "drop@holes");
 	nic->ingress_bits_per_second = path->bits_per_second;
@@ -111,6 +114,9 @@ static void losses_leave_a_share(void **state)
 	assert_true(show_path(&path, &(struct trouble){.loss_ppm = 1000}).percent >= 60);
 	/* Responses behind a gap are kept, and each READ request has holes of its own. */
 	assert_true(show_path(&reads, &(struct trouble){.loss_ppm = 1000}).percent >= 60);
+	/* A lost READ request stops all behind for a round trip. */
+	assert_true(show_path(&reads, &(struct trouble){.loss_ppm = 1000, .is_both_ways = true})
+			    .percent >= 35);
 	/* One hole a round trip: 4096 B / (0.001 * 10 ms), and most of that. */
 	assert_true(
 		show_path(&path, &(struct trouble){.loss_ppm = 1000, .is_untold = true}).percent >=

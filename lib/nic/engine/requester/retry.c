@@ -67,6 +67,18 @@ static void record_timeout(struct qp *qp)
 	qp_record(qp, &entry);
 }
 
+/*
+ * A lost READ request is a small packet, and no sign of queues that overflow. On a short path the
+ * smaller window is worth more: after such a loss nothing comes until the queues there are empty.
+ */
+static bool is_small_loss(const struct qp *qp)
+{
+	const struct send_queue *queue = &qp->send_queue;
+
+	return path_model_is_long(&qp->peer_window->model) && queue->retired != queue->next &&
+	       wqe_operation(send_queue_at(queue, queue->retired))->has_response;
+}
+
 void retry_sequence_error(struct engine *engine, struct qp *qp)
 {
 	const struct rnic_psn end = qp->requester.psn;
@@ -78,7 +90,7 @@ void retry_sequence_error(struct engine *engine, struct qp *qp)
 	qp->retry.retries_left--;
 	if (repair_begin(qp))
 		return;
-	if (!qp->retry.is_silent)
+	if (!qp->retry.is_silent && !is_small_loss(qp))
 		peer_window_reduce(engine, qp->peer_window);
 	send_position_rewind(engine, qp);
 	qp->requester.repair.follows_nak = !qp->retry.is_silent;
@@ -130,6 +142,7 @@ static void retry_ack_expired(struct engine *engine, struct qp *qp)
 	engine->counters[COUNTER_ACK_TIMEOUTS]++;
 	qp->counters.timeouts++;
 	retry->timeouts_in_a_row++;
+	retry->repairs = 0;
 	round_trip_time_out(&qp->round_trip);
 	record_timeout(qp);
 	RNIC_PROBE2(ack_timeout, qp->qpn, retry->retries_left);
