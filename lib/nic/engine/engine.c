@@ -13,6 +13,7 @@
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/peer_window.h"
@@ -211,14 +212,28 @@ static bool is_of_holes(const struct qp *qp, const struct rnic_packet *packet)
 
 static void take_holes(struct qp *qp, const struct rnic_packet *packet)
 {
-	if (holes_kind(packet) == HOLES_KIND_OFFER) {
+	uint32_t entries;
+
+	switch (holes_kind(packet)) {
+	case HOLES_KIND_OFFER:
 		if (qp_has_responder(qp))
 			holes_accept_offer(qp);
-	} else if (exact_credits_take(qp, packet)) {
-		return;
-	} else if (repair_take_report(qp, packet)) {
-		retry_sequence_error(qp->engine, qp);
-		qp->requester.has_gone_back = true;
+		break;
+	case HOLES_KIND_CREDITS_QUESTION:
+		exact_credits_take_question(qp);
+		break;
+	case HOLES_KIND_CREDITS:
+		if (exact_credits_read(qp, packet, &entries))
+			credits_learn_number(qp, entries);
+		break;
+	case HOLES_KIND_REPORT:
+		if (repair_take_report(qp, packet)) {
+			retry_sequence_error(qp->engine, qp);
+			qp->requester.has_gone_back = true;
+		}
+		break;
+	default:
+		break;
 	}
 }
 

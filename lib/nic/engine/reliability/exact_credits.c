@@ -2,7 +2,6 @@
 #include "lib/nic/engine/reliability/exact_credits.h"
 
 #include "lib/nic/engine/qp_state.h"
-#include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "proto/base/be.h"
@@ -57,31 +56,22 @@ void exact_credits_build_answer(struct qp *qp, struct packet_builder *out)
 	holes_start_packet(qp, out, exact->bytes, sizeof(exact->bytes), exact->psn);
 }
 
+void exact_credits_take_question(struct qp *qp)
+{
+	qp->responder.exact_credits.is_wanted = true;
+}
+
 /*
  * An answer that an ACK has overtaken counts receives that messages have taken since; one that has
  * overtaken its ACK counts too few, which is no harm.
  */
-static void take_answer(struct qp *qp, const struct rnic_packet *packet)
+bool exact_credits_read(struct qp *qp, const struct rnic_packet *packet, uint32_t *entries)
 {
 	struct requester *requester = &qp->requester;
 
 	if (packet->payload_bytes < EXACT_CREDITS_BYTES)
-		return;
-	requester->credits.is_exact = true;
-	if (rnic_psn_distance(packet->psn, requester->unacknowledged) >= -1)
-		credits_learn_number(qp, rnic_be24_read(packet->payload + NUMBER_OFFSET));
-}
-
-bool exact_credits_take(struct qp *qp, const struct rnic_packet *packet)
-{
-	switch (holes_kind(packet)) {
-	case HOLES_KIND_CREDITS_QUESTION:
-		qp->responder.exact_credits.is_wanted = true;
-		return true;
-	case HOLES_KIND_CREDITS:
-		take_answer(qp, packet);
-		return true;
-	default:
 		return false;
-	}
+	requester->credits.is_exact = true;
+	*entries = rnic_be24_read(packet->payload + NUMBER_OFFSET);
+	return rnic_psn_distance(packet->psn, requester->unacknowledged) >= -1;
 }

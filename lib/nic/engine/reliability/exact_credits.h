@@ -36,7 +36,9 @@ void exact_credits_owe(struct qp *qp, uint32_t entries);
 
 void exact_credits_build_answer(struct qp *qp, struct packet_builder *out);
 
-/* A packet of the opcode of holes.h came. False: it is neither question nor answer. */
-bool exact_credits_take(struct qp *qp, const struct rnic_packet *packet);
+void exact_credits_take_question(struct qp *qp);
+
+/* Reads an answer. False: it is too short, or says nothing of what is under way. */
+bool exact_credits_read(struct qp *qp, const struct rnic_packet *packet, uint32_t *entries);
 
 #endif

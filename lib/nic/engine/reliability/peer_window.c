@@ -172,7 +172,7 @@ bool peer_window_has_room(const struct peer_window *window, const struct qp *qp,
 }
 
 /* Who needs less than before may find room before the turn comes, and passes the turn on later. */
-static void leave_line_with_turn(struct peer_window *window, struct qp *qp)
+static void keep_turn_as_first(struct peer_window *window, struct qp *qp)
 {
 	if (window->turn == NULL && window->waiting.next == &qp->path_node)
 		window->turn = qp;
@@ -182,7 +182,7 @@ static void leave_line_with_turn(struct peer_window *window, struct qp *qp)
 void peer_window_reserve(struct peer_window *window, struct qp *qp, uint32_t bytes)
 {
 	if (list_is_linked(&qp->path_node))
-		leave_line_with_turn(window, qp);
+		keep_turn_as_first(window, qp);
 	if (window->in_flight_bytes == 0)
 		path_model_resume(&window->model, window->engine->now_ns);
 	if (path_model_is_long(&window->model))
