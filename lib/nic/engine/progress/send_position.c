@@ -69,6 +69,7 @@ void send_position_rewind(struct engine *engine, struct qp *qp)
 	requester->packets_since_ack_request = 0;
 	requester->has_unasked_end = false;
 	requester->has_gone_back = false;
+	requester->has_late_nak = false;
 	send_position_end_repair(qp);
 	requester->repair.owes &= (uint8_t)~REPAIR_OWES_RESPONSES;
 	credits_rewound(qp);

@@ -41,6 +41,32 @@ static void completer_advance(struct engine *engine, struct qp *qp, uint32_t pac
 		send_completion_complete_oldest(engine, qp, RNIC_WC_SUCCESS, VERDICT_PASS);
 }
 
+/*
+ * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: packets
+ * still under way behind the same gap say nothing new.
+ */
+static void go_back(struct engine *engine, struct qp *qp)
+{
+	if (!completer_is_alive(qp) || qp->requester.has_gone_back ||
+	    qp->retry.running == RETRY_TIMER_RNR)
+		return;
+	retry_sequence_error(engine, qp);
+	qp->requester.has_gone_back = completer_is_alive(qp);
+}
+
+/* The peer sends a NAK once: the NAK counts when all before it is acknowledged. */
+static void take_late_nak(struct engine *engine, struct qp *qp)
+{
+	struct requester *requester = &qp->requester;
+	const int32_t beyond = rnic_psn_distance(requester->unacknowledged, requester->late_nak);
+
+	if (beyond < 0)
+		return;
+	requester->has_late_nak = false;
+	if (beyond == 0)
+		go_back(engine, qp);
+}
+
 static void note_progress(struct engine *engine, struct qp *qp)
 {
 	if (!completer_is_alive(qp))
@@ -49,6 +75,8 @@ static void note_progress(struct engine *engine, struct qp *qp)
 		retry_timer_progress(engine, qp);
 	ready_list_add(qp);
 	send_completion_check_drained(qp);
+	if (qp->requester.has_late_nak)
+		take_late_nak(engine, qp);
 }
 
 /*
@@ -73,19 +101,6 @@ static bool acknowledge_before(struct engine *engine, struct qp *qp, struct rnic
 	if (!rnic_psn_equal(requester->unacknowledged, start))
 		note_progress(engine, qp);
 	return completer_is_alive(qp) && rnic_psn_equal(requester->unacknowledged, end);
-}
-
-/*
- * Something arrived that proves a gap at the oldest unacknowledged packet. Goes back once: packets
- * still under way behind the same gap say nothing new.
- */
-static void go_back(struct engine *engine, struct qp *qp)
-{
-	if (!completer_is_alive(qp) || qp->requester.has_gone_back ||
-	    qp->retry.running == RETRY_TIMER_RNR)
-		return;
-	retry_sequence_error(engine, qp);
-	qp->requester.has_gone_back = completer_is_alive(qp);
 }
 
 bool completer_packets_read_before(struct engine *engine, struct qp *qp, struct rnic_psn end)
@@ -145,6 +160,8 @@ static void receive_negative(struct engine *engine, struct qp *qp, struct rnic_p
 	bool is_rnr = rnic_syndrome_kind(syndrome) == RNIC_SYNDROME_RNR_NAK;
 
 	if (!acknowledge_before(engine, qp, psn)) {
+		qp->requester.has_late_nak = !is_rnr && value == RNIC_NAK_PSN_SEQUENCE_ERROR;
+		qp->requester.late_nak = psn;
 		go_back(engine, qp);
 		return;
 	}

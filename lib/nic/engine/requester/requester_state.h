@@ -67,6 +67,8 @@ struct requester {
 	struct response_gap response_gap;
 	struct credits credits;
 	bool owes_probe;    /* peer_probe.h */
+	bool has_late_nak;  /* of `late_nak`: a sequence NAK came before the responses before it */
+	struct rnic_psn late_nak;
 	bool has_gone_back; /* a gap took the send position back, and no progress was made since */
 };
 

@@ -261,6 +261,33 @@ static void test_answer_to_a_part_asked_for_before(void **state)
 	fixture_destroy(fixture);
 }
 
+/* The peer sends a NAK once, here before a response that was lost comes again: it still counts. */
+static void test_nak_behind_missing_responses(void **state)
+{
+	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+	uint8_t data[4096];
+
+	(void)state;
+	fill(data, sizeof(data), 5);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 1, 4096);
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 2, 4096);
+	assert_int_equal(fixture_transmit_all(fixture), 2);
+	fixture_receive_read(fixture, FIRST, 100, data, 1024);
+	fixture_receive_read(fixture, MIDDLE, 102, data + 2048, 1024);
+	fixture_receive_read(fixture, LAST, 103, data + 3072, 1024);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->sent.packet.psn.value, 101);
+	fixture_receive_acknowledge(
+		fixture, 104, rnic_syndrome_make(RNIC_SYNDROME_NAK, RNIC_NAK_PSN_SEQUENCE_ERROR));
+	assert_int_equal(fixture_transmit_all(fixture), 0);
+	fixture_receive_read(fixture, ONLY, 101, data + 1024, 1024);
+	assert_int_equal(fixture->completion_count, 1);
+	assert_int_equal(fixture_transmit_all(fixture), 1);
+	assert_int_equal(fixture->sent.packet.psn.value, 104);
+	assert_int_equal(fixture->sent.packet.reth.length, 4096);
+	fixture_destroy(fixture);
+}
+
 /* The answer comes after the timeout took the position back: nothing has to go out again. */
 static void test_late_read_response(void **state)
 {
@@ -423,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_empty_read),
 		cmocka_unit_test(test_read_goes_on_after_a_loss),
 		cmocka_unit_test(test_answer_to_a_part_asked_for_before),
+		cmocka_unit_test(test_nak_behind_missing_responses),
 		cmocka_unit_test(test_late_read_response),
 		cmocka_unit_test(test_ack_behind_a_read),
 		cmocka_unit_test(test_response_acknowledges),
