@@ -54,7 +54,7 @@ struct requester {
 	struct rnic_psn psn;		/* of the next packet to build */
 	struct rnic_psn highest;	/* one past the highest PSN ever built */
 	struct rnic_psn unacknowledged; /* the oldest PSN that is not acknowledged */
-	struct rnic_psn part_end;   /* the furthest end of a request for a part of a READ */
+	struct rnic_psn part_end;	/* the furthest end of a request for a part of a READ */
 	uint32_t wqe_index;	    /* the WQE that `psn` belongs to: send_queue.next, or less */
 	uint32_t reads_outstanding; /* READ requests and atomics in [unacknowledged, psn) */
 	uint32_t in_flight_bytes;   /* reserved with the path for [unacknowledged, psn) */
@@ -66,8 +66,8 @@ struct requester {
 	struct repair repair;
 	struct response_gap response_gap;
 	struct credits credits;
-	bool owes_probe;    /* peer_probe.h */
-	bool has_late_nak;  /* of `late_nak`: a sequence NAK came before the responses before it */
+	bool owes_probe;   /* peer_probe.h */
+	bool has_late_nak; /* of `late_nak`: a sequence NAK came before the responses before it */
 	struct rnic_psn late_nak;
 	bool has_gone_back; /* a gap took the send position back, and no progress was made since */
 };
