@@ -204,7 +204,7 @@ static ssize_t write_directly(struct rnic_rsocket_stream *stream, const uint8_t 
 	if (error != 0)
 		return error;
 	if (!stream->is_writable)
-		return stream->rs.error != 0 ? -stream->rs.error : -EPIPE;
+		return rnic_rsocket_why_ended(&stream->rs, -EPIPE);
 	mapping = find_mapping(stream, offset);
 	if (mapping == NULL) {
 		stream->rs.kind->progress(&stream->rs);

@@ -6,12 +6,22 @@
 
 #include <errno.h>
 
-static ssize_t rsocket_message_result_of(ssize_t result)
+static ssize_t rsocket_message_refuse(int error)
 {
-	if (result >= 0)
-		return result;
-	errno = (int)-result;
+	errno = error;
 	return -1;
+}
+
+/*
+ * A call that succeeds leaves errno as `before`. Programs such as rstream check errno after 0 bytes
+ * too, and read again for EAGAIN: that of an empty event queue would keep them there for ever.
+ */
+static ssize_t rsocket_message_end(ssize_t result, int before)
+{
+	if (result < 0)
+		return rsocket_message_refuse((int)-result);
+	errno = before;
+	return result;
 }
 
 static void rsocket_message_put(void *rs)
@@ -22,6 +32,7 @@ static void rsocket_message_put(void *rs)
 static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 {
 	RNIC_RSOCKET_CALL;
+	const int before = errno;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	ssize_t result;
 
@@ -30,12 +41,13 @@ static ssize_t send_message(int socket, const struct msghdr *message, int flags)
 	pthread_cleanup_push(rsocket_message_put, rs);
 	result = rs->kind->send(rs, message, flags);
 	pthread_cleanup_pop(true);
-	return rsocket_message_result_of(result);
+	return rsocket_message_end(result, before);
 }
 
 static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 {
 	RNIC_RSOCKET_CALL;
+	const int before = errno;
 	struct rnic_rsocket *rs = rnic_rsocket_get(socket);
 	ssize_t result;
 
@@ -44,7 +56,7 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 	pthread_cleanup_push(rsocket_message_put, rs);
 	result = rs->kind->receive(rs, message, flags);
 	pthread_cleanup_pop(true);
-	return rsocket_message_result_of(result);
+	return rsocket_message_end(result, before);
 }
 
 /* ---- sending ---- */
@@ -52,7 +64,7 @@ static ssize_t receive_message(int socket, struct msghdr *message, int flags)
 ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags)
 {
 	if (msg->msg_control != NULL && msg->msg_controllen > 0)
-		return rsocket_message_result_of(-EOPNOTSUPP);
+		return rsocket_message_refuse(EOPNOTSUPP);
 	return send_message(socket, msg, flags);
 }
 
@@ -87,7 +99,7 @@ ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt)
 		.msg_iovlen = (size_t)iovcnt,
 	};
 
-	return iovcnt < 0 ? rsocket_message_result_of(-EINVAL) : send_message(socket, &message, 0);
+	return iovcnt < 0 ? rsocket_message_refuse(EINVAL) : send_message(socket, &message, 0);
 }
 
 /* ---- receiving ---- */
@@ -128,6 +140,5 @@ ssize_t rreadv(int socket, const struct iovec *iov, int iovcnt)
 {
 	struct msghdr message = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)iovcnt};
 
-	return iovcnt < 0 ? rsocket_message_result_of(-EINVAL)
-			  : receive_message(socket, &message, 0);
+	return iovcnt < 0 ? rsocket_message_refuse(EINVAL) : receive_message(socket, &message, 0);
 }

@@ -36,12 +36,18 @@ int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t de
 	return 0;
 }
 
-int rnic_rsocket_take_error(struct rnic_rsocket *rs, int otherwise)
+int rnic_rsocket_why_ended(const struct rnic_rsocket *rs, int otherwise)
 {
-	const int error = rs->error;
+	return rs->error != 0 ? -rs->error : otherwise;
+}
 
-	rs->error = 0;
-	return error != 0 ? -error : otherwise;
+ssize_t rnic_rsocket_report(struct rnic_rsocket *rs, size_t bytes, ssize_t error)
+{
+	if (bytes > 0)
+		return (ssize_t)bytes;
+	if (error == -rs->error)
+		rs->error = 0;
+	return error;
 }
 
 static bool rsocket_state_can_send(const struct rnic_rsocket *rs)
@@ -58,6 +64,6 @@ int rnic_rsocket_await_room(struct rnic_rsocket_stream *stream, int64_t deadline
 	if (!rsocket_state_can_send(&stream->rs))
 		error = rnic_rsocket_await(&stream->rs, rsocket_state_can_send, deadline_ns);
 	if (error == 0 && !stream->is_writable)
-		error = rnic_rsocket_take_error(&stream->rs, -EPIPE);
+		error = rnic_rsocket_why_ended(&stream->rs, -EPIPE);
 	return error;
 }

@@ -121,8 +121,14 @@ void rnic_rsocket_stand(struct rnic_rsocket_stream *stream);
 /* Ends the connection, with `error` (positive) for the application, 0 for an orderly end. */
 void rnic_rsocket_end(struct rnic_rsocket_stream *stream, int error);
 
-/* Why the connection ended, which the application is told once; then `otherwise`. Negative. */
-int rnic_rsocket_take_error(struct rnic_rsocket *rs, int otherwise);
+/* Why the connection ended, negative; `otherwise` once a call has reported that. */
+int rnic_rsocket_why_ended(const struct rnic_rsocket *rs, int otherwise);
+
+/*
+ * The result of a call that transferred `bytes` and ended by `error` (negative, or 0). Bytes come
+ * first: the error then stays for the next call, and no reset looks like an orderly end.
+ */
+ssize_t rnic_rsocket_report(struct rnic_rsocket *rs, size_t bytes, ssize_t error);
 
 /* Waits for a connection on its way. -ENOTCONN: there is none. */
 int rnic_rsocket_await_connection(struct rnic_rsocket_stream *stream, int64_t deadline_ns);

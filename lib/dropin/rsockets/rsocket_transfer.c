@@ -64,7 +64,7 @@ static int send_some(struct rnic_rsocket_stream *stream, struct cursor *cursor, 
 			       true);
 	rnic_rsocket_lock(&stream->rs);
 	if (!stream->is_writable)
-		return rnic_rsocket_take_error(&stream->rs, -EPIPE);
+		return rnic_rsocket_why_ended(&stream->rs, -EPIPE);
 	rnic_rsocket_flow_write(&stream->flow, bytes, &write);
 	return rnic_rsocket_post_write(stream, &write, true);
 }
@@ -84,7 +84,7 @@ static ssize_t send_all(struct rnic_rsocket_stream *stream, struct cursor *curso
 		if (error == 0)
 			left = cursor->left;
 	}
-	return left < total || error == 0 ? (ssize_t)(total - left) : error;
+	return rnic_rsocket_report(rs, total - left, error);
 }
 
 static void rsocket_transfer_unlock(void *lock)
@@ -135,7 +135,7 @@ static ssize_t receive_some(struct rnic_rsocket_stream *stream, struct cursor *c
 	if (error != 0)
 		return error;
 	if (flow->readable <= skipped)
-		return skipped > 0 ? 0 : rnic_rsocket_take_error(&stream->rs, 0);
+		return skipped > 0 ? 0 : rnic_rsocket_why_ended(&stream->rs, 0);
 	at = (flow->read_at + skipped) % flow->limits.receive_bytes;
 	bytes = MIN(flow->readable - skipped, flow->limits.receive_bytes - at);
 	bytes = (uint32_t)MIN(cursor->left, bytes);
@@ -170,7 +170,7 @@ static ssize_t receive_all(struct rnic_rsocket_stream *stream, struct cursor *cu
 		}
 		result = 0;
 	}
-	return total > 0 ? (ssize_t)total : result;
+	return rnic_rsocket_report(rs, total, result);
 }
 
 ssize_t rnic_rsocket_stream_receive(struct rnic_rsocket *rs, struct msghdr *message, int flags)
