@@ -149,14 +149,19 @@ void qp_check_invariants(const struct qp *qp)
 	}
 }
 
-/* Whether an answer is on its way, or the silence of `qp` is measured: either makes room. */
+/*
+ * Whether an answer is on its way, or `qp` waits for its congestion rate: where none of its packets
+ * asks for an answer, more follow, and the next one asks on behalf of the line.
+ */
 static bool makes_room(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
+	const uint32_t unacknowledged =
+		(uint32_t)rnic_psn_distance(requester->psn, requester->unacknowledged);
 
 	return requester->in_flight_bytes > 0 &&
-	       (uint32_t)rnic_psn_distance(requester->psn, requester->unacknowledged) >
-		       requester->packets_since_ack_request;
+	       (unacknowledged > requester->packets_since_ack_request ||
+		timer_is_armed(&qp->congestion.timer));
 }
 
 static bool any_makes_room(const struct engine *engine, const struct peer_window *path)

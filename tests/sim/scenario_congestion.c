@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Congestion control: senders that share a bottleneck, with ECN and without. */
+#include "tests/sim/invariants.h"
 #include "tests/sim/scenario.h"
 
 #define BOTTLENECK_BITS UINT64_C(10000000000)
@@ -127,12 +128,46 @@ static void nothing_reacts_with_the_option_off(void **state)
 	assert_sim_is_right(sim);
 }
 
+/*
+ * The writer's rate lets few packets go at a time, none of which asks for an acknowledgement, while
+ * the READ waits for an empty path. The writer's next packet asks, so that the READ need not wait
+ * for the end of the WRITE.
+ */
+static void read_beside_a_slowed_writer(uint64_t start_ns)
+{
+	struct sim *sim = sim_create(.seed = 1, .has_ecn = true);
+	struct sim_qp *writer = sim_connect(sim, 0, 1, .path_mtu = 5);
+	struct sim_qp *reader = sim_connect(sim, 0, 1, .path_mtu = 1);
+
+	sim_link(sim, 0, 1)->bits_per_second = 1000000000;
+	sim_link(sim, 0, 1)->mark_bytes = 1;
+	sim_post(writer, .bytes = 2000000);
+	sim_run_for(sim, start_ns);
+	sim_post(reader, .opcode = RNIC_WR_RDMA_READ, .bytes = 64000);
+	for (uint32_t i = 0; i < 2000 && reader->end.completed == 0; i++) {
+		sim_run_for(sim, 5 * SIM_US);
+		engine_check_invariants(&sim->hosts[0].engine);
+	}
+	assert_int_equal(reader->end.completed, 1);
+	assert_int_equal(writer->end.completed, 0);
+	sim_run(sim, SIM_S);
+	assert_sim_is_right(sim);
+}
+
+static void a_slowed_writer_asks_on_behalf_of_the_line(void **state)
+{
+	(void)state;
+	for (uint64_t start_ns = 0; start_ns < 5 * SIM_MS; start_ns += SIM_MS / 5)
+		read_beside_a_slowed_writer(start_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writers_share_a_bottleneck),
 		cmocka_unit_test(responders_share_a_bottleneck),
 		cmocka_unit_test(nothing_reacts_with_the_option_off),
+		cmocka_unit_test(a_slowed_writer_asks_on_behalf_of_the_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,8 +48,10 @@ static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 						 RNIC_EVENT_QP_LAST_WQE_REACHED, qp);
 	if (failures->has_request)
 		responder_write_failed(engine, qp, failures);
-	if (failures->has_response)
+	if (failures->has_response) {
 		requester_write_failed(engine, qp, failures->is_response_reported);
+		responder_take_back(qp, failures->response_msn);
+	}
 	if (failures->is_overrun && qp->state != RNIC_QP_STATE_ERR) {
 		engine->config.sink->async_event(engine->config.sink_context, RNIC_EVENT_QP_FATAL,
 						 qp);

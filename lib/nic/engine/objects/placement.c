@@ -98,6 +98,7 @@ static void response_failed(struct placement *placement, struct qp *qp, uint64_t
 {
 	qp->failures.is_response_reported = fail_waiting(
 		placement, qp, false, tag_first(tag, placement->queued), VERDICT_LOCAL_MEMORY_GONE);
+	qp->failures.response_msn = tag_msn(tag);
 	qp->failures.has_response = true;
 }
 

@@ -52,6 +52,7 @@ struct placement_failures {
 	int request_error;	     /* -EFAULT, or -ESRCH: the client has ended */
 	struct rnic_psn request_psn; /* of the first such request */
 	uint32_t request_msn;	     /* messages received before it */
+	uint32_t response_msn;	     /* messages received before the first such response */
 };
 
 #endif

@@ -360,6 +360,22 @@ void responder_write_failed(struct engine *engine, struct qp *qp,
 	responder_fail(engine, qp, verdict, failures->request_psn, failures->is_receive_at_fault);
 }
 
+static bool is_later(uint32_t msn, uint32_t other_msn)
+{
+	return rnic_psn_distance(rnic_psn(msn), rnic_psn(other_msn)) > 0;
+}
+
+void responder_take_back(struct qp *qp, uint32_t msn)
+{
+	struct responder *responder = &qp->responder;
+
+	/* The answer to a READ acknowledges the messages before the READ, too. */
+	if (is_later(responder->msn, msn))
+		responder_resources_clear(&responder->resources);
+	if (is_later(responder->acknowledge_msn, msn))
+		responder->has_acknowledge = false;
+}
+
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
 {
 	responder_fail(engine, qp, responder_memory_verdict(engine, qp, error, false), psn, false);

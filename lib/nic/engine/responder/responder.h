@@ -50,6 +50,12 @@ void responder_drain(struct qp *qp);
 void responder_write_failed(struct engine *engine, struct qp *qp,
 			    const struct placement_failures *failures);
 
+/*
+ * Payload of a response did not reach memory, after `msn` messages had been received: the receives
+ * of later messages are flushed, and no answer may acknowledge those messages.
+ */
+void responder_take_back(struct qp *qp, uint32_t msn);
+
 /* The bytes of a READ response could not be read: -EFAULT, or -ESRCH: the client has ended. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
