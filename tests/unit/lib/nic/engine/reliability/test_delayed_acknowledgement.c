@@ -4,6 +4,8 @@
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/unit_test.h"
 
+#include <errno.h>
+
 #define PSN	 100
 #define QUICK_NS (LIMIT_ACK_WAIT_NS / 4)
 #define US	 1000
@@ -58,22 +60,43 @@ static void play_round(struct ping_pong *game, uint64_t ns)
 	end_round(game);
 }
 
-static int set_up(void **state)
+static void begin_game(void **state, const struct fixture_options *options)
 {
 	static struct ping_pong game;
 
-	game = (struct ping_pong){.fixture = fixture_create(&fixture_defaults)};
+	game = (struct ping_pong){.fixture = fixture_create(options)};
 	fixture_tick(game.fixture, US);
 	*state = &game;
+}
+
+static int set_up(void **state)
+{
+	begin_game(state, &fixture_defaults);
 	return 0;
+}
+
+static void play_rounds(struct ping_pong *game)
+{
+	for (uint32_t i = 0; i < LIMIT_ACK_REPLIES; i++)
+		play_round(game, QUICK_NS);
 }
 
 /* A connection on which a ping-pong has been seen. */
 static int set_up_ping_pong(void **state)
 {
 	set_up(state);
-	for (uint32_t i = 0; i < LIMIT_ACK_REPLIES; i++)
-		play_round(*state, QUICK_NS);
+	play_rounds(*state);
+	return 0;
+}
+
+/* Its payload reaches memory in batches. */
+static int set_up_batched(void **state)
+{
+	struct fixture_options options = fixture_defaults;
+
+	options.is_batched = true;
+	begin_game(state, &options);
+	play_rounds(*state);
 	return 0;
 }
 
@@ -237,6 +260,33 @@ static void an_ack_outlives_an_answer_that_fails(void **state)
 	expect_nothing(game);
 }
 
+/*
+ * In one batch payload of a response fails, and a message comes, whose receive is flushed: the ACK
+ * that waits for the message before would stand for both.
+ */
+static void an_ack_does_not_stand_for_a_flushed_receive(void **state)
+{
+	struct ping_pong *game = *state;
+	struct engine_fixture *fixture = game->fixture;
+	struct rnic_packet response = fixture_packet(fixture, RNIC_OPERATION_READ_RESPONSE,
+						     RNIC_POSITION_ONLY, PSN + game->messages);
+
+	fixture_post_simple(fixture, RNIC_WR_RDMA_READ, 1, 8);
+	expect_next(game, RNIC_OPERATION_READ_REQUEST);
+	receive_ping(game);
+	expect_nothing(game);
+	response.payload = fixture->payload;
+	response.payload_bytes = 8;
+	fixture->memory.error = -EFAULT;
+	engine_receive(&fixture->engine, &response, fixture->now_ns);
+	game->messages++;
+	receive_ping(game);
+	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
+	expect_nothing(game);
+	fixture_tick(fixture, 2 * LIMIT_ACK_WAIT_NS);
+	expect_nothing(game);
+}
+
 static void an_ack_outlives_a_fatal_nak(void **state)
 {
 	struct ping_pong *game = *state;
@@ -335,6 +385,8 @@ int main(void)
 		WITH_PING_PONG(a_message_that_comes_again_is_acknowledged_at_once),
 		WITH_PING_PONG(a_read_brings_the_ack_along),
 		WITH_PING_PONG(an_ack_outlives_an_answer_that_fails),
+		cmocka_unit_test_setup_teardown(an_ack_does_not_stand_for_a_flushed_receive,
+						set_up_batched, tear_down),
 		WITH_PING_PONG(an_ack_outlives_a_fatal_nak),
 		WITH_PING_PONG(news_of_credits_do_not_wait),
 		WITH_PING_PONG(a_copy_ends_the_wait),
