@@ -57,6 +57,8 @@ static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 						 qp);
 		qp_enter_error(qp, VERDICT_CQ_OVERRUN);
 	}
+	if (failures->is_message_lost)
+		responder_take_all_back(qp);
 }
 
 static bool is_lane_good(uint8_t lane)

@@ -168,6 +168,8 @@ static void placement_deliver(struct engine *engine)
 		if (cqe->srq != NULL)
 			srq_completion_lost(cqe->srq);
 		cqe->qp->failures.is_overrun = true;
+		if (cqe->is_recv && cqe->status == RNIC_WC_SUCCESS)
+			cqe->qp->failures.is_message_lost = true;
 		note_failing(placement, cqe->qp);
 	}
 }

@@ -43,6 +43,7 @@ struct placement {
 struct placement_failures {
 	struct list node; /* in placement->failing, or unlinked */
 	bool is_overrun;
+	bool is_message_lost;  /* of the lost completions one is of a message received */
 	bool is_last_received; /* in ERR: its last receive from an SRQ is completed */
 	bool has_request;      /* payload of a request was not put in place, or of a response */
 	bool has_response;

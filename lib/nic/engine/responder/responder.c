@@ -376,6 +376,12 @@ void responder_take_back(struct qp *qp, uint32_t msn)
 		responder->has_acknowledge = false;
 }
 
+void responder_take_all_back(struct qp *qp)
+{
+	responder_resources_clear(&qp->responder.resources);
+	qp->responder.has_acknowledge = false;
+}
+
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
 {
 	responder_fail(engine, qp, responder_memory_verdict(engine, qp, error, false), psn, false);

@@ -56,6 +56,9 @@ void responder_write_failed(struct engine *engine, struct qp *qp,
  */
 void responder_take_back(struct qp *qp, uint32_t msn);
 
+/* The application does not hear of a message received: nothing is acknowledged any more. */
+void responder_take_all_back(struct qp *qp);
+
 /* The bytes of a READ response could not be read: -EFAULT, or -ESRCH: the client has ended. */
 void responder_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
