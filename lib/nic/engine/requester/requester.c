@@ -270,7 +270,6 @@ static uint32_t reth_length(const struct qp *qp, const struct plan *plan, uint32
 								      : wqe->length;
 }
 
-/* All of the planned packet but its payload and the wish for an acknowledgement. */
 /* The answer to a READ request ends with the request, also where that is a part of one before. */
 static void note_part_end(struct qp *qp, const struct plan *plan)
 {
@@ -281,6 +280,7 @@ static void note_part_end(struct qp *qp, const struct plan *plan)
 		qp->requester.part_end = end;
 }
 
+/* All of the planned packet but its payload and the wish for an acknowledgement. */
 static void build_headers(struct qp *qp, const struct plan *plan, struct packet_builder *out)
 {
 	const struct send_wqe *wqe = plan->wqe;
