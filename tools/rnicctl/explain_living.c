@@ -28,8 +28,12 @@ static const char *text_of(const json_t *row, const char *key)
 
 static void print_connection(const json_t *row)
 {
-	printf("connection %s with %s port %lld", text_of(row, "state"), text_of(row, "peer_gid"),
-	       (long long)json_integer_value(json_object_get(row, "peer_port")));
+	const bool has_peer = strcmp(text_of(row, "peer_gid"), "-") != 0;
+
+	printf("connection %s %s %s port %lld", text_of(row, "state"), has_peer ? "with" : "at",
+	       text_of(row, has_peer ? "peer_gid" : "local_gid"),
+	       (long long)json_integer_value(
+		       json_object_get(row, has_peer ? "peer_port" : "local_port")));
 }
 
 static void print_qp(const json_t *row)

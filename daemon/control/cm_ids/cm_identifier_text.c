@@ -60,7 +60,8 @@ static void write_requests(const struct client_cm_id *id, char *text, uint32_t t
 		snprintf(text, text_bytes, "its program, to answer %u requests (of at most %u)",
 			 info.pending_count, info.backlog);
 	else
-		snprintf(text, text_bytes, "%s", "");
+		snprintf(text, text_bytes, "a peer's request for a connection to port %u",
+			 info.address.port);
 }
 
 void cm_identifier_waiting_for(const struct client_cm_id *id, char *text, uint32_t text_bytes)

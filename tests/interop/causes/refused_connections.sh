@@ -6,7 +6,6 @@
 topology_start pair "$1" 4
 port=$((20000 + $$ % 20000))
 
-
 # explained SIDE CAUSE QUESTION...: rnicctl explain names it first.
 explained() {
 	on "$1" "$BIN/rnicctl" explain --json --socket "${side_socket[$1]}" "${@:3}" \
@@ -30,6 +29,13 @@ connect_to() {
 	own $client_pid
 }
 
+# says_wait PID: of side 0's listener, whose address and port are told.
+says_wait() {
+	on 0 "$BIN/rnicctl" explain --socket "${side_socket[0]}" "$1" >"$WORK/explained" 2>&1
+	grep -qF "connection listening at ${side_address[0]} port $port" "$WORK/explained" &&
+		grep -qF "WAITS FOR: a peer's request for a connection to port $port" "$WORK/explained"
+}
+
 connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid
 is_named "nobody listens" 1 CM_NO_LISTENER $client_pid
@@ -48,6 +54,7 @@ check "the chain has both messages" grep -q "sent REQ.*received REJ" "$WORK/expl
 exec_program 0 rping -s -a "${side_address[0]}" -p $port -C 1 >"$WORK/server.out" 2>&1 &
 server_pid=$!
 own $server_pid
+check "a listener says for what it waits" wait_for 5 says_wait $server_pid
 connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid
 wait_for 20 has_ended $server_pid
