@@ -39,10 +39,12 @@ static bool is_without_order(const struct inquiry *inquiry, const struct end *en
 	return end->is_unaligned && inquiry->limit_us != 0;
 }
 
+/* Without an error no row is: the peer may be asked a good while after the own daemon. */
 static bool is_too_young(const struct inquiry *inquiry, const struct end *end,
 			 const struct rnic_show_record *row)
 {
-	return !end->is_unaligned && end_age(end, row) + end->slack_us < inquiry->limit_us;
+	return !end->is_unaligned && inquiry->limit_us != 0 &&
+	       end_age(end, row) + end->slack_us < inquiry->limit_us;
 }
 
 /* Takes the lead when it is older than the one so far. Unaligned ages compare at one end alone. */

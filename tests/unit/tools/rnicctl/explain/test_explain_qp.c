@@ -475,6 +475,31 @@ static void test_finished_program(void **state)
 	}
 }
 
+/* The peer is asked later than the own daemon: what it refused in between is a cause of a wait. */
+static void test_wait_for_a_peer_asked_later(void **state)
+{
+	static struct explanation explanation;
+	struct rnic_show_record refused[] = {
+		{.age_us = 5000000, .event = RNIC_RECORD_CONNECTED, .psn = PEER, .value = OWN},
+		{.qpn = PEER,
+		 .event = RNIC_RECORD_TROUBLE,
+		 .detail = RNIC_CAUSE_BAD_SERVICE,
+		 .extra = RNIC_QP_STATE_RTS},
+	};
+
+	(void)state;
+	sources[0] = (struct evidence){
+		.boot_id = "one", .taken_us = 9000000, .records = own_rows, .record_count = 4};
+	sources[1] = (struct evidence){.boot_id = "one",
+				       .taken_us = 9100000,
+				       .records = refused,
+				       .record_count = RNIC_COUNT_OF(refused)};
+	assert_true(explain_qp(sources, 2, OWN, &explanation));
+	assert_non_null(explanation.cause);
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_BAD_SERVICE);
+	assert_true(explanation.at_peer);
+}
+
 static void test_unknown_queue_pair(void **state)
 {
 	static struct explanation explanation;
@@ -504,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_refusal_without_clocks),
 		cmocka_unit_test(test_clocks_by_a_nak),
 		cmocka_unit_test(test_finished_program),
+		cmocka_unit_test(test_wait_for_a_peer_asked_later),
 		cmocka_unit_test(test_unknown_queue_pair),
 	};
 
