@@ -33,7 +33,8 @@ connect_to() {
 says_wait() {
 	on 0 "$BIN/rnicctl" explain --socket "${side_socket[0]}" "$1" >"$WORK/explained" 2>&1
 	grep -qF "connection listening at ${side_address[0]} port $port" "$WORK/explained" &&
-		grep -qF "WAITS FOR: a peer's request for a connection to port $port" "$WORK/explained"
+		grep -qF "WAITS FOR: a peer's request for a connection to port $port" \
+			"$WORK/explained"
 }
 
 connect_to "${side_address[0]}"
