@@ -14,6 +14,7 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	union ibv_gid gid;
+	int retry_count; /* 3, unless it is changed before end_connect() */
 };
 
 static void need(int is_done, const char *what)
@@ -39,7 +40,7 @@ static struct end end_open(const char *device, uint64_t operations)
 {
 	struct ibv_context *context = open_device(device);
 	struct ibv_qp_init_attr_ex init;
-	struct end end;
+	struct end end = {.retry_count = 3};
 
 	need(context != NULL, "open the device");
 	end.pd = ibv_alloc_pd(context);
@@ -69,7 +70,7 @@ static void end_connect(struct end *end, const struct end *peer, int access)
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = peer->qp->qp_num,
 		.timeout = 14,
-		.retry_cnt = 3,
+		.retry_cnt = (uint8_t)end->retry_count,
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 		.ah_attr = {.is_global = 1,
