@@ -136,6 +136,7 @@ void device_view_refresh(struct device_view *view, uint64_t now_ns)
 	if (view->due_ns > now_ns)
 		return;
 	view->due_ns = UINT64_MAX;
+	view->paid_ns = (view->paid_ns > now_ns ? view->paid_ns : now_ns) + VIEW_HASTE_NS;
 	for (enum view_counter_folder folder = 0; folder < VIEW_COUNTER_FOLDERS; folder++)
 		for (uint32_t i = 0; config->counter(config->context, folder, i, &counter); i++)
 			view_write_counter(view, index++, counter.value);

@@ -121,10 +121,35 @@ static void test_counters_follow(void **state)
 	 */
 	assert_reads(kept, "10\n");
 	values[0] = 7;
-	device_view_hasten(&view, NOW_NS);
-	device_view_refresh(&view, NOW_NS);
+	device_view_hasten(&view, NOW_NS + 2 * VIEW_PERIOD_NS);
+	device_view_refresh(&view, NOW_NS + 2 * VIEW_PERIOD_NS);
 	assert_reads(kept, "7\n");
 	close(kept);
+	device_view_close(&view);
+}
+
+/* A look after the end of each of a few programs finds its counters, a stream of ends is bounded.
+ */
+static void test_haste_is_bounded(void **state)
+{
+	const uint64_t step_ns = VIEW_HASTE_NS / 100;
+	struct device_view view;
+	unsigned writes = 0;
+
+	(void)state;
+	hw_count = 0;
+	assert_int_equal(device_view_open(&view, &config, reason), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		const uint64_t now_ns = NOW_NS + i * step_ns;
+
+		device_view_hasten(&view, now_ns);
+		assert_true(i >= VIEW_HASTE_BURST || view.due_ns == now_ns);
+		writes += view.due_ns <= now_ns;
+		device_view_refresh(&view, now_ns);
+	}
+	assert_in_range(writes, VIEW_HASTE_BURST + 9, VIEW_HASTE_BURST + 11);
+	device_view_hasten(&view, 2 * NOW_NS);
+	assert_true(view.due_ns <= NOW_NS + 1000 * step_ns + VIEW_HASTE_NS);
 	device_view_close(&view);
 }
 
@@ -186,9 +211,8 @@ static void test_too_many_counters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters_follow),
-		cmocka_unit_test(test_facts_change),
-		cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_counters_follow),	  cmocka_unit_test(test_haste_is_bounded),
+		cmocka_unit_test(test_facts_change),	  cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_too_many_counters),
 	};
 
