@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # nftables takes "ip6 dscp & 0x38 == 0x18" and never matches it, on x86-64. This asks for a class of
-# DSCPs, 24 to 31, such as the 26 that much of RoCE uses; for IPv4, "ip dscp & 0x38 == 0x18" matches.
+# DSCPs, 24 to 31, such as the 26 that much of RoCE uses; in IPv4, "ip dscp & 0x38 == 0x18" matches.
 # nft(8) has the same type for both fields, and lets any expression be masked. The DSCP of IPv6 lies
 # across two bytes, and nft swaps the bytes of the mask. Below, a datagram over IPv4 and one over
 # IPv6 have a DSCP of 26: the rule for IPv6 has counted none. nft 1.1.3 moreover lists it as

@@ -3,7 +3,7 @@
 #
 # rdma_rxe asks a peer that is gone for ever, if retry_cnt is 7. This count says how often a request
 # is sent again before it completes in error (IBTA 1.4, 12.7.38); 7 means "without end" for the RNR
-# retry count alone (12.7.39). Below, a WRITE goes to a queue pair that is no more, with a timeout of
+# retry count alone (12.7.39). Below, a WRITE goes to a queue pair that is gone, with a timeout of
 # 67 ms. With a retry_cnt of 6 it ends with status 12, IBV_WC_RETRY_EXC_ERR. With 7 no completion
 # comes in four waits of 5 s (status -1), and the device has sent it over a hundred times.
 #
