@@ -250,8 +250,9 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
 }
 
 /*
- * Stands for every operation, known and later, that the program did not create the queue pair with.
- * It ignores further arguments, which the calling conventions of all supported machines allow.
+ * Stands for every operation that all programs know, and that the program did not create the queue
+ * pair with. It ignores further arguments, which the calling conventions of all supported machines
+ * allow. For later operations see rnic_verbs_fill_unsupported_qp().
  */
 static void wr_not_served(struct ibv_qp_ex *qp)
 {
@@ -418,13 +419,13 @@ int rnic_verbs_add_send_batch(struct rnic_verbs_qp *qp, uint64_t send_operations
 {
 	void (*const not_served)(struct ibv_qp_ex *) = wr_not_served;
 	uint8_t *member = (uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp;
+	const uint8_t *end = (const uint8_t *)(&qp->qp_ex.wr_atomic_write + 1);
 
 	qp->batch = calloc(1, sizeof(*qp->batch) + max_inline_bytes);
 	if (qp->batch == NULL)
 		return -ENOMEM;
 	qp->batch->max_inline_bytes = max_inline_bytes;
-	for (; member + sizeof(not_served) <= qp->view + sizeof(qp->view);
-	     member += sizeof(not_served))
+	for (; member < end; member += sizeof(not_served))
 		memcpy(member, &not_served, sizeof(not_served));
 	fill_operations(&qp->qp_ex, send_operations);
 	if ((send_operations & QP_EX_WITH_FLUSH) != 0)

@@ -78,7 +78,9 @@ REFUSES_WITH_ERRNO(int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
  * ibv_create_qp_ex() and ibv_create_cq_ex() fill in what is served where it was asked for; but some
  * programs cast, and later headers have more members. One function serves every member, known and
  * later: it takes no argument, which the calling conventions of all supported machines allow, and
- * its answer is non-zero where one is looked at.
+ * its answer is non-zero where one is looked at. But a queue pair's FLUSH and later operations are
+ * null pointers, as with rdma_rxe: librpma asks the pointer whether FLUSH is there, and else reads
+ * bytes back.
  */
 static int refuse_unsupported(void)
 {
@@ -99,7 +101,7 @@ static void verbs_unsupported_fill(uint8_t *from, const uint8_t *end)
 void rnic_verbs_fill_unsupported_qp(struct rnic_verbs_qp *qp)
 {
 	verbs_unsupported_fill((uint8_t *)&qp->qp_ex.wr_atomic_cmp_swp,
-			       qp->view + sizeof(qp->view));
+			       (const uint8_t *)(&qp->qp_ex.wr_atomic_write + 1));
 }
 
 void rnic_verbs_fill_unsupported_cq(struct rnic_verbs_cq *cq)

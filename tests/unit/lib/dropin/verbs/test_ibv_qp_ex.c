@@ -347,6 +347,22 @@ static void test_errors_surface_at_complete(void **state)
 	assert_int_equal(published(bench), 1);
 }
 
+/* Programs ask wr_flush(), a member of later headers, whether the queue pair has FLUSH. */
+static void test_later_operations_are_null_unless_asked_for(void **state)
+{
+	static const uint8_t nothing[sizeof(((struct rnic_verbs_qp *)NULL)->view)];
+	const size_t first = offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *);
+	struct rnic_verbs_qp qp = {.qp.qp_type = IBV_QPT_RC};
+
+	(void)state;
+	rnic_verbs_fill_unsupported_qp(&qp);
+	assert_int_equal(rnic_verbs_add_send_batch(&qp, IBV_QP_EX_WITH_SEND, INLINE_BYTES), 0);
+	assert_non_null(qp.qp_ex.wr_send);
+	assert_non_null(qp.qp_ex.wr_rdma_read);
+	assert_memory_equal(qp.view + first, nothing, sizeof(nothing) - first);
+	free(qp.batch);
+}
+
 static void test_wrong_state(void **state)
 {
 	struct bench *bench = *state;
@@ -439,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_batch_is_published_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abort, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_errors_surface_at_complete, set_up, tear_down),
+		cmocka_unit_test(test_later_operations_are_null_unless_asked_for),
 		cmocka_unit_test_setup_teardown(test_wrong_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_inline_data_is_copied_at_once, set_up,
 						tear_down),
