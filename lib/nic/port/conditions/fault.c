@@ -291,24 +291,17 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
-/* Where these two say no, a call of this port is a jump to the next one. */
-static inline bool may_concern_sent(const struct fault *fault, const struct datagram *datagrams,
-				    uint32_t count, uint64_t now_ns)
+/* Where this says no, a call of this port is a jump to the next one. */
+__attribute__((always_inline)) static inline bool may_concern(const struct fault_sieve *sieve,
+							      const struct datagram *datagrams,
+							      uint32_t count, bool is_receive,
+							      uint64_t now_ns)
 {
 	for (const struct datagram *end = datagrams + count; datagrams != end; datagrams++)
-		if (fault_sieve_keeps(&fault->plan.transmit.sieve, datagrams,
-				      &datagrams->addresses.dest))
-			return fault_sieve_is_open(&fault->plan.transmit.sieve, now_ns);
-	return false;
-}
-
-static inline bool may_concern_arrived(const struct fault *fault, const struct datagram *datagrams,
-				       uint32_t count, uint64_t now_ns)
-{
-	for (const struct datagram *end = datagrams + count; datagrams != end; datagrams++)
-		if (fault_sieve_keeps(&fault->plan.receive.sieve, datagrams,
-				      &datagrams->addresses.source))
-			return fault_sieve_is_open(&fault->plan.receive.sieve, now_ns);
+		if (fault_sieve_keeps(sieve, datagrams,
+				      is_receive ? &datagrams->addresses.source
+						 : &datagrams->addresses.dest))
+			return fault_sieve_is_open(sieve, now_ns);
 	return false;
 }
 
@@ -373,7 +366,8 @@ static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, ui
 {
 	struct fault *fault = fault_of(port);
 
-	if (!fault->has_past && !may_concern_sent(fault, datagrams, count, now_ns))
+	if (!fault->has_past &&
+	    !may_concern(&fault->plan.transmit.sieve, datagrams, count, false, now_ns))
 		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
 	return transmit_judged(fault, datagrams, count, now_ns);
 }
@@ -492,7 +486,7 @@ static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t
 	if (fault->receive.held != 0)
 		return receive_among_held(fault, into, max, now_ns);
 	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
-	if (!may_concern_arrived(fault, into, arrived, now_ns))
+	if (!may_concern(&fault->plan.receive.sieve, into, arrived, true, now_ns))
 		return arrived;
 	return receive_judged(fault, into, arrived, max, now_ns);
 }

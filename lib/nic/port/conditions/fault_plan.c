@@ -33,10 +33,7 @@ static bool rule_is_there(const struct fault_rule *rule, const struct datagram *
 
 static bool rule_applies(const struct fault_rule *rule, const struct datagram *datagram)
 {
-	const uint8_t opcode = datagram->bytes[0];
-
-	return (rule->opcodes[opcode / 64] >> opcode % 64 & 1) != 0 &&
-	       rule_is_there(rule, datagram);
+	return fault_rule_has_opcode(rule, datagram->bytes[0]) && rule_is_there(rule, datagram);
 }
 
 static void way_add(struct fault_way *way, uint32_t slot, const struct fault_rule *rule)

@@ -121,6 +121,11 @@ struct fault_rule {
 	uint64_t hits; /* those that the rule acted on */
 };
 
+static inline bool fault_rule_has_opcode(const struct fault_rule *rule, uint8_t opcode)
+{
+	return (rule->opcodes[opcode / 64] >> opcode % 64 & 1) != 0;
+}
+
 /*
  * Reads the rules of `spec`, at most `max`, and stores their number at `count`. -EINVAL with a
  * sentence in `message`, which names line and column, and what is expected there. `rules` is

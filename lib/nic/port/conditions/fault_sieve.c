@@ -74,7 +74,7 @@ void fault_sieve_add(struct fault_sieve *sieve, const struct fault_rule *rule)
 	const uint8_t *peer = &rule->peer.bytes[14];
 
 	for (uint32_t opcode = 0; opcode < 256; opcode++)
-		if ((rule->opcodes[opcode / 64] >> opcode % 64 & 1) != 0)
+		if (fault_rule_has_opcode(rule, (uint8_t)opcode))
 			sieve->opcodes[opcode] |= thing;
 	sieve_ask(sieve->qpn_low, thing, FAULT_WHERE_QPN, qpn[1], qpn[1]);
 	sieve_ask(sieve->qpn_middle, thing, FAULT_WHERE_QPN, qpn[0], qpn[0]);

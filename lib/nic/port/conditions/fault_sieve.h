@@ -16,7 +16,10 @@
 #define FAULT_QPN_OFFSET 5 /* in the BTH, 24 bits */
 #define FAULT_PSN_OFFSET 9
 
-/* Of no rules while it is zero. The bits are those of enum fault_where, or FAULT_SIEVE_ANY. */
+/*
+ * Of no rules while it is zero. The bits are those of enum fault_where, and one more of the rules
+ * that ask for nothing but opcodes.
+ */
 struct fault_sieve {
 	uint8_t opcodes[256];
 	uint8_t qpn_low[256];	 /* by the last byte of the number */
