@@ -4,16 +4,18 @@
 
 #include "lib/client/native/drop_in_calls.h"
 #include "lib/client/native/cm/rnic_cm_objects.h"
+#include "proto/base/time_units.h"
 #include "tests/unit/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct rnic_qp_capacities capacities = {
@@ -225,15 +227,32 @@ static void tell(struct bench *bench, uint32_t type, uint32_t slot, uint32_t is_
 	assert_int_equal(send(bench->events[1], &event, sizeof(event), 0), sizeof(event));
 }
 
+/* --- the clock, which yields and sleeps move -------------------------------------------------- */
+
+#define YIELD_NS UINT64_C(1000)
+
+static _Atomic uint64_t now_ns = RNIC_NS_PER_SECOND;
 static struct bench *told_at_yield; /* gets an event during the next yield; NULL: none does */
 static int yields;
+static struct poller *poller; /* takes events while another thread sleeps; NULL: nobody does */
 
 /* Instead of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	const uint64_t time_ns = atomic_load(&now_ns);
+
+	(void)clock;
+	*now = (struct timespec){.tv_sec = (time_t)(time_ns / RNIC_NS_PER_SECOND),
+				 .tv_nsec = (long)(time_ns % RNIC_NS_PER_SECOND)};
+	return 0;
+}
+
 int sched_yield(void)
 {
 	struct bench *bench = told_at_yield;
 
 	yields++;
+	atomic_fetch_add(&now_ns, YIELD_NS);
 	told_at_yield = NULL;
 	if (bench != NULL)
 		tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
@@ -494,55 +513,85 @@ static void test_a_program_that_waits_goes_on(void **state)
 	assert_true(yields > 1);
 }
 
-#define LATE_MS	 5
-#define NEVER_MS 600
+#define LATE_NS	 (5 * RNIC_NS_PER_MS)
+#define NEVER_NS UINT64_MAX
 
 struct poller {
 	struct bench *bench;
-	int late_ms; /* between the look and the call */
+	uint64_t comes_ns; /* when the thread takes its second event */
 	uint32_t taken;
-	sem_t ready;
+	bool was_let;
+	sem_t comes, is_done;
 };
 
 /* As rping of rdma-core 65 does: takes an event, then another one some time after it was there. */
 static void *poll_and_take(void *context)
 {
-	struct poller *poller = context;
+	struct poller *self = context;
 	struct rnic_cm_event event;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		if (i == 1)
-			poll(NULL, 0, poller->late_ms);
-		if (rnic_cm_get_event(&poller->bench->channel, &event) != 0)
-			break;
-		poller->taken++;
-		rnic_cm_ack_event(&event);
-		sem_post(&poller->ready);
+		sem_wait(&self->comes);
+		if (rnic_cm_get_event(&self->bench->channel, &event) == 0) {
+			self->taken++;
+			rnic_cm_ack_event(&event);
+		}
+		sem_post(&self->is_done);
 	}
 	return NULL;
 }
 
-/* Returns how many events the other thread took. */
-static uint32_t poll_meanwhile(struct bench *bench, int late_ms)
+/* Lets the other thread ask for an event, and waits until that was answered. */
+static void let_poll(struct poller *other)
 {
-	struct poller poller = {.bench = bench, .late_ms = late_ms};
+	sem_post(&other->comes);
+	sem_wait(&other->is_done);
+}
+
+/* Instead of the C library's. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)left;
+	atomic_fetch_add(&now_ns,
+			 (uint64_t)time->tv_sec * RNIC_NS_PER_SECOND + (uint64_t)time->tv_nsec);
+	if (poller != NULL && !poller->was_let && atomic_load(&now_ns) >= poller->comes_ns) {
+		poller->was_let = true;
+		let_poll(poller);
+	}
+	return 0;
+}
+
+/* Returns how many events the other thread took. */
+static uint32_t poll_meanwhile(struct bench *bench, uint64_t late_ns)
+{
+	struct poller other = {.bench = bench};
 	pthread_t thread;
 
 	set_limit(bench);
-	assert_int_equal(sem_init(&poller.ready, 0, 0), 0);
+	assert_int_equal(sem_init(&other.comes, 0, 0), 0);
+	assert_int_equal(sem_init(&other.is_done, 0, 0), 0);
 	tell(bench, RNIC_CM_ADDR_RESOLVED, FIRST_SLOT, 0);
-	assert_int_equal(pthread_create(&thread, NULL, poll_and_take, &poller), 0);
-	assert_int_equal(sem_wait(&poller.ready), 0);
+	assert_int_equal(pthread_create(&thread, NULL, poll_and_take, &other), 0);
+	let_poll(&other);
 	tell(bench, RNIC_CM_ROUTE_RESOLVED, FIRST_SLOT, 0);
+	other.comes_ns = late_ns == NEVER_NS ? NEVER_NS : atomic_load(&now_ns) + late_ns;
+	poller = &other;
 	end_first(bench);
+	poller = NULL;
+	if (!other.was_let)
+		let_poll(&other);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	sem_destroy(&poller.ready);
-	return poller.taken;
+	sem_destroy(&other.comes);
+	sem_destroy(&other.is_done);
+	return other.taken;
 }
 
 static void test_another_thread_takes_first(void **state)
 {
-	assert_int_equal(poll_meanwhile(*state, LATE_MS), 2);
+	struct bench *bench = *state;
+
+	assert_int_equal(poll_meanwhile(bench, LATE_NS), 2);
+	assert_int_equal(bench->channel.waives_until_ns, 0);
 }
 
 /* One that does not come is not waited for, and not waited for again soon. */
@@ -550,8 +599,8 @@ static void test_a_late_thread_is_answered(void **state)
 {
 	struct bench *bench = *state;
 
-	assert_int_equal(poll_meanwhile(bench, NEVER_MS), 1);
-	assert_true(bench->channel.waives_until_ns != 0);
+	assert_int_equal(poll_meanwhile(bench, NEVER_NS), 1);
+	assert_true(bench->channel.waives_until_ns > atomic_load(&now_ns));
 }
 
 int main(void)
