@@ -122,7 +122,7 @@ static void note(struct cm_end *end, const struct cm_event *event)
 	}
 	end->log[length] = letter;
 	end->phase = phase_after(event->type, end->phase);
-	if (letter == 'J' || letter == 'U')
+	if (letter == 'J' || letter == 'U' || letter == 'D')
 		end->status = event->status;
 }
 
@@ -599,7 +599,7 @@ static bool is_sent(struct cm_host *host, const struct rnic_packet *built)
 		cm_world_fail(world, "host %u: a message of ours cannot be decoded", host->index);
 		return false;
 	}
-	is_lost = (world->lose_first & CM_BIT(message.kind)) != 0;
+	is_lost = ((world->lose_first | world->lose_all) & CM_BIT(message.kind)) != 0;
 	world->lose_first &= ~CM_BIT(message.kind);
 	if (world->net.trace != NULL)
 		fprintf(world->net.trace, "%12" PRIu64 " <- %u  %s %08x%s\n", world->net.now_ns,

@@ -69,7 +69,7 @@ struct cm_end {
 	struct cm_qp_parameters qp;	  /* the QP attributes that it sends */
 	char log[8];
 	enum cm_phase phase; /* as its calls and events have it */
-	int status;	     /* of J or U */
+	int status;	     /* of J, U or D */
 	uint64_t act_at_ns;
 	uint64_t give_up_at_ns;
 	bool has_confirmed; /* the active end has called cm_establish() */
@@ -107,6 +107,7 @@ struct cm_world {
 	struct cm_plan **plans;
 	uint32_t connect_count;
 	uint32_t lose_first;	 /* bits of kinds of messages of which the next is lost: CM_BIT() */
+	uint32_t lose_all;	 /* bits of kinds of messages that are lost, however often tried */
 	bool may_be_unreachable; /* so much is lost that tries may run out */
 	bool has_restarted;
 	char failure[256]; /* "" while all is well */

@@ -2,6 +2,7 @@
 /* Connections over the simulated network, one thing that can happen at a time. */
 #include "tests/sim/cm_world.h"
 
+#include "daemon/control/cm/cm_connection.h"
 #include "proto/base/bits.h"
 #include "tests/unit/unit_test.h"
 
@@ -200,6 +201,139 @@ static void test_one_loss(void **state)
 	}
 }
 
+/* --- farewells that are lost, however often they are tried ------------------------------------ */
+
+#define TRIES	    4
+#define TRY_NS	    ((UINT64_C(4096) << 12) + (UINT64_C(4096) << 11)) /* of the plan's codes */
+#define TIMEWAIT_NS (8 * CM_WORLD_MS)				      /* likewise */
+
+/* What an end was told since it stood. */
+static void expect_told(const struct cm_end *end, const char *letters, int status)
+{
+	char log[sizeof(end->log)];
+
+	snprintf(log, sizeof(log), "%s%s", end->is_active ? "R" : "QE", letters);
+	assert_string_equal(end->log, log);
+	assert_int_equal(end->status, status);
+}
+
+static void part(struct cm_end *end)
+{
+	assert_int_equal(cm_disconnect(end->connection, end->world->net.now_ns), 0);
+}
+
+/* Runs until `end`, which has just parted, has given up: after all its tries, and not before. */
+static void expect_giving_up(struct cm_end *end)
+{
+	struct cm_world *world = end->world;
+	const struct cm *cm = world->hosts[end->host].cm;
+	const uint64_t retries = cm_counter(cm, CM_COUNTER_RETRIES);
+	const uint64_t timeouts = cm_counter(cm, CM_COUNTER_TIMEOUTS);
+
+	cm_world_run(world, TRIES * TRY_NS - 1);
+	expect_told(end, "", 0);
+	cm_world_run(world, 1);
+	expect_told(end, "D", -ETIMEDOUT);
+	assert_int_equal(cm_counter(cm, CM_COUNTER_RETRIES), retries + TRIES - 1);
+	assert_int_equal(cm_counter(cm, CM_COUNTER_TIMEOUTS), timeouts + 1);
+}
+
+/* Runs until timewait is over, which begins now. */
+static void expect_timewait(struct cm_end *end, int status)
+{
+	cm_world_run(end->world, TIMEWAIT_NS - 1);
+	expect_told(end, "D", status);
+	cm_world_run(end->world, 1 + CONNECTION_TOGETHER_NS);
+	expect_told(end, "DT", status);
+}
+
+/* A connection that stands until its ends part, in a world that loses such messages then. */
+static struct cm_end *stand_and_lose(enum rnic_cm_kind lost, uint8_t ends_by_call)
+{
+	const struct cm_plan plan = {.to = 1,
+				     .hold_ns = CM_NEVER,
+				     .max_retries = TRIES - 1,
+				     .ends_by_call = ends_by_call};
+	struct cm_world *world = cm_world_create(2, 1, NULL);
+	struct cm_end *end = cm_world_connect(world, &plan);
+
+	cm_world_run(world, 500 * CM_WORLD_MS);
+	expect_told(end, "", 0);
+	expect_told(cm_world_peer(world, end), "", 0);
+	world->may_be_unreachable = true;
+	world->lose_all = CM_BIT(lost);
+	return end;
+}
+
+/* The other end hears nothing of it. It stands until it parts, and nobody hears that, either. */
+static void expect_unheard(struct cm_end *closer, struct cm_end *other)
+{
+	part(closer);
+	expect_giving_up(closer);
+	expect_timewait(closer, -ETIMEDOUT);
+	expect_told(other, "", 0);
+	part(other);
+	expect_giving_up(other);
+	expect_timewait(other, -ETIMEDOUT);
+	expect_told(closer, "DT", -ETIMEDOUT);
+}
+
+/* The other end hears of each try, and is told once. */
+static void expect_unanswered(struct cm_end *closer, struct cm_end *other)
+{
+	part(closer);
+	expect_giving_up(closer);
+	expect_told(other, "DT", 0);
+	expect_timewait(closer, -ETIMEDOUT);
+	expect_told(other, "DT", 0);
+}
+
+static void test_lost_farewells(void **state)
+{
+	static const uint8_t calls[] = {0, CM_ACTIVE_SIDE | CM_PASSIVE_SIDE};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		for (enum rnic_cm_kind lost = RNIC_CM_DREQ; lost <= RNIC_CM_DREP; lost++) {
+			struct cm_end *active = stand_and_lose(lost, calls[i % 2]);
+			struct cm_world *world = active->world;
+			struct cm_end *ends[] = {active, cm_world_peer(world, active)};
+			struct cm_end *closer = ends[i / 2], *other = ends[1 - i / 2];
+
+			if (lost == RNIC_CM_DREQ)
+				expect_unheard(closer, other);
+			else
+				expect_unanswered(closer, other);
+			assert_world_is_right(world);
+		}
+	}
+}
+
+/* Both part at once. A DREQ that crosses the own one is as good as its answer. */
+static void test_lost_farewells_cross(void **state)
+{
+	(void)state;
+	for (uint8_t by_call = 0; by_call <= 1; by_call++) {
+		for (enum rnic_cm_kind lost = RNIC_CM_DREQ; lost <= RNIC_CM_DREP; lost++) {
+			const int status = lost == RNIC_CM_DREQ ? -ETIMEDOUT : 0;
+			struct cm_end *active = stand_and_lose(
+				lost, by_call ? CM_ACTIVE_SIDE | CM_PASSIVE_SIDE : 0);
+			struct cm_world *world = active->world;
+
+			part(active);
+			part(cm_world_peer(world, active));
+			if (lost == RNIC_CM_DREQ)
+				expect_giving_up(active);
+			cm_world_run(world, TIMEWAIT_NS + 2 * CONNECTION_TOGETHER_NS);
+			expect_told(active, "DT", status);
+			expect_told(cm_world_peer(world, active), "DT", status);
+			assert_world_is_right(world);
+		}
+	}
+}
+
+/* --- refusals, repetitions, delays ------------------------------------------------------------ */
+
 static void test_lost_refusals(void **state)
 {
 	static const struct {
@@ -396,6 +530,8 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_one_loss),
+		cmocka_unit_test(test_lost_farewells),
+		cmocka_unit_test(test_lost_farewells_cross),
 		cmocka_unit_test(test_lost_refusals),
 		cmocka_unit_test(test_everything_twice),
 		cmocka_unit_test(test_crossed_and_own),
