@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnic-run/explained_run.h"
 
+#include "lib/client/native/explain_hook.h"
 #include "lib/client/native/socket_list.h"
 #include "proto/base/bits.h"
 #include "tools/rnic-run/complaint.h"
@@ -19,7 +20,7 @@
 
 #define EXPLAIN_VARIABLE "RNIC_EXPLAIN"
 
-enum { EXPLAIN_SECONDS = 2, EXPLAIN_BYTES_MAX = 65536 };
+enum { EXPLAIN_BYTES_MAX = 65536 };
 
 struct explained_run {
 	const struct rnic_socket_list *sockets;
@@ -70,7 +71,6 @@ static _Noreturn void explained_run_become_rnicctl(const struct explained_run *r
 	const char *arguments[4 + 2 * RNIC_SOCKETS_MAX + 1] = {run->rnicctl, "explain", "--pid"};
 	char pid[16];
 	unsigned count = 4;
-	sigset_t none;
 
 	for (uint32_t i = 0; i < run->sockets->count; i++) {
 		arguments[count++] = "--socket";
@@ -78,9 +78,7 @@ static _Noreturn void explained_run_become_rnicctl(const struct explained_run *r
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)run->child);
 	arguments[3] = pid;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(EXPLAIN_SECONDS);
+	rnic_explain_bound();
 	if (dup2(run->text_fd, STDOUT_FILENO) >= 0 && freopen("/dev/null", "w", stderr) != NULL)
 		execv(run->rnicctl, (char *const *)arguments);
 	_exit(EXIT_FAILURE);

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-	EXPLAIN_SECONDS = 2,
 	EXPLAIN_SOCKETS_MAX = 4,
 	EXPLAIN_PID_BYTES = 12,
 	EXPLAIN_WAIT_NS = 5000000,
@@ -73,21 +72,17 @@ static int explain_open_output(void)
 		       : -1;
 }
 
-/* In the child: becomes rnicctl, which the alarm ends when it hangs. */
+/* In the child: becomes rnicctl. */
 static void explain_become_rnicctl(char *const arguments[])
 {
 	static char *const environment[] = {NULL};
 	const int output = explain_open_output();
 	const int nothing = open("/dev/null", O_RDWR);
-	sigset_t none;
 
 	if (output < 0 || nothing < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDERR_FILENO) < 0)
 		return;
-	signal(SIGALRM, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(EXPLAIN_SECONDS);
+	rnic_explain_bound();
 	execve(arguments[0], arguments, environment);
 }
 

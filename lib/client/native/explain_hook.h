@@ -13,8 +13,29 @@
 #ifndef LIB_CLIENT_NATIVE_EXPLAIN_HOOK_H
 #define LIB_CLIENT_NATIVE_EXPLAIN_HOOK_H
 
+#include <signal.h>
+#include <unistd.h>
+
+enum { EXPLAIN_SECONDS = 2 };
+
 /* Puts the hook in place, once, where the variable asks; the device is that of `socket_path`,
  * as in rnic_open(). */
 void rnic_explain_hook_set(const char *socket_path);
+
+/*
+ * In a child that becomes rnicctl, and whose parent had blocked signals: the alarm ends rnicctl
+ * when it hangs, and no other signal does. timeout(1) signals the program and then the whole
+ * process group, where the explanation may be under way by then.
+ */
+static inline void rnic_explain_bound(void)
+{
+	sigset_t blocked;
+
+	signal(SIGALRM, SIG_DFL);
+	sigfillset(&blocked);
+	sigdelset(&blocked, SIGALRM);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	alarm(EXPLAIN_SECONDS);
+}
 
 #endif

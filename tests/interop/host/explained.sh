@@ -21,15 +21,30 @@ explains() {
 	fi
 }
 
+# time_out COMMAND...: timeout(1), whose time is over once the command has a queue pair.
+cat >"$WORK/time_out" <<-END
+	#!/bin/bash
+	waits() { $BIN/rnicctl show qps --socket $socket 2>&1 | grep -q INIT; }
+	while kill -0 \$\$ && ! waits; do sleep 0.05; done && kill -ALRM \$\$ &
+	exec timeout 20 "\$@"
+END
+chmod +x "$WORK/time_out"
+
+has_no_queue_pairs() {
+	! "$BIN/rnicctl" show qps --socket "$socket" 2>&1 | grep -q INIT
+}
+
 explain_path() {
 	local way=$1 run=("${rnic_run[@]}" --explain "${@:2}")
 	echo "# $way"
 	explains "$way, refused" 255 "CM_NO_LISTENER, at the peer: Nobody listened" \
 		"${run[@]}" rping -c -a "$address" -C 1
 	explains "$way, time-out around" 124 "queue pair 0x.* (RC, INIT)" \
-		timeout 2 "${run[@]}" ibv_rc_pingpong -g 0
+		"$WORK/time_out" "${run[@]}" ibv_rc_pingpong -g 0
+	wait_for 10 has_no_queue_pairs
 	explains "$way, time-out inside" 124 "queue pair 0x.* (RC, INIT)" \
-		"${run[@]}" timeout 2 ibv_rc_pingpong -g 0
+		"${run[@]}" "$WORK/time_out" ibv_rc_pingpong -g 0
+	wait_for 10 has_no_queue_pairs
 	explains "$way, of a child" 3 "CM_NO_LISTENER, at the peer: Nobody listened" \
 		"${run[@]}" sh -c "rping -c -a $address -C 1; exit 3"
 	explains "$way, SIGKILL" 137 "ended by signal 9" "${run[@]}" sh -c 'kill -KILL $$'
@@ -53,6 +68,14 @@ explains "alone" 255 "CM_NO_LISTENER, at the peer: Nobody listened" env "${varia
 	RNIC_EXPLAIN=1 PATH="$BIN:$PATH" rping -c -a "$address" -C 1
 explains "without rnicctl on the PATH" 255 "REJECTED" env "${variables[@]}" \
 	RNIC_EXPLAIN=1 rping -c -a "$address" -C 1
+# The whole group gets a signal while rnicctl is under way, as from timeout(1).
+mkdir "$WORK/loud"
+printf '%s\n' '#!/bin/sh' 'kill -TERM 0' 'echo explained' >"$WORK/loud/rnicctl"
+chmod +x "$WORK/loud/rnicctl"
+# shellcheck disable=SC2016 # for the inner shell
+timeout 30 bash -c 'set -m; "$@" & wait $!' - env "${variables[@]}" RNIC_EXPLAIN=1 \
+	PATH="$WORK/loud:$PATH" rping -c -a "$address" -C 1 >"$WORK/said" 2>&1
+check "a signal to the group meanwhile ends no explanation" grep -qx explained "$WORK/said"
 echo untouched >"$WORK/precious"
 explains "a file with a name is not written" 255 "REJECTED" env "${variables[@]}" \
 	RNIC_EXPLAIN="$BIN/rnicctl:$WORK/precious" rping -c -a "$address" -C 1
