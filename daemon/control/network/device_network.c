@@ -21,7 +21,7 @@
 #define LEAST_PATH_MTU_BYTES   256
 #define NETWORK_RETRY_LEAST_NS (1 * RNIC_NS_PER_SECOND)
 #define NETWORK_RETRY_MOST_NS  (60 * RNIC_NS_PER_SECOND)
-#define NETWORK_BEGIN_ATTEMPTS 40
+#define NETWORK_BEGIN_WAIT_NS  (2 * RNIC_NS_PER_SECOND)
 #define NETWORK_BEGIN_PAUSE_NS 50000000
 
 static bool network_gid_is_used(void *context, uint32_t index)
@@ -213,14 +213,18 @@ static void network_update_slot(struct device_network *network, uint32_t index)
 	slot->is_usable = false;
 }
 
-/* Gives the user a GID at the start, when there is nobody else to serve: this function may wait. */
+/*
+ * Gives the user a GID at the start, when there is nobody else to serve: this function may wait. On
+ * a busy machine an attempt itself takes long, because it looks at all processes.
+ */
 static int network_begin_gid(struct device_network *network, uint32_t index, char *reason)
 {
 	const struct timespec pause = {.tv_nsec = NETWORK_BEGIN_PAUSE_NS};
 	const struct rnic_gid *gid = &network->gids.slots[index].gid;
+	const uint64_t until_ns = clock_now_ns() + NETWORK_BEGIN_WAIT_NS;
 	int result = network_set_gid(network, index, gid, reason);
 
-	for (int i = 1; result == -EBUSY && i < NETWORK_BEGIN_ATTEMPTS; i++) {
+	while (result == -EBUSY && clock_now_ns() < until_ns) {
 		nanosleep(&pause, NULL);
 		result = network_set_gid(network, index, gid, reason);
 	}

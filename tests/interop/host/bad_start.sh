@@ -101,7 +101,7 @@ check "a start waits for it" wait_for 20 "$BIN/rnicctl" show device --socket "$W
 end_process $patient
 wait $patient $on_its_way
 rm "$WORK/on_its_way"
-python3 "$here/port_on_its_way.py" "$loopback.96" 20 >"$WORK/on_its_way" &
+python3 "$here/port_on_its_way.py" "$loopback.96" inf >"$WORK/on_its_way" &
 on_its_way=$!
 own $on_its_way
 wait_for 20 grep -q taken "$WORK/on_its_way"

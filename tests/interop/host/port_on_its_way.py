@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Takes UDP port 4791 of an address for some seconds with a socket that no process has: the socket
+"""Takes UDP port 4791 of an address for some time with a socket that no process has: the socket
 is in a message that nobody receives. So looks a socket of an ended process that the kernel has yet
 to close.
 
-    port_on_its_way.py ADDRESS SECONDS
+    port_on_its_way.py ADDRESS SECONDS     inf: until somebody ends it
 """
 
 import array
 import errno
+import math
 import socket
 import sys
+import threading
 import time
 
 
@@ -39,7 +41,7 @@ def main():
     here.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
     taken.close()
     print("taken", flush=True)
-    time.sleep(seconds)
+    threading.Event().wait(None if math.isinf(seconds) else seconds)
     there.close()
 
 
