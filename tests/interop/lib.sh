@@ -514,10 +514,12 @@ server_listens_or_ended() {
 	has_ended "$1" || is_listening 0 "$2"
 }
 
-# forget_output: removes the output of the pair before. The shell in the background empties the
-# files some time later; until then the old output would look like the output of the next pair.
+# forget_output [FILE...]: removes the output of the pair before, or these files of $WORK. The shell
+# in the background empties the files some time later; until then the old output would look like the
+# output of the next program.
 forget_output() {
-	rm -f "$WORK/server.out" "$WORK/client.out"
+	[ $# -gt 0 ] || set -- server.out client.out
+	rm -f "${@/#/$WORK/}"
 }
 
 # pair_start PROGRAM OPTION...: starts the program on both sides, the client once the server

@@ -65,7 +65,7 @@ capture_stop() {
 # mistaken MISTAKE: both programs of one mistake to their end.
 mistaken() {
 	local program=$BUILD/tests/mistaken_program side name
-	rm -f "$WORK/meeting"
+	forget_output meeting server.out client.out
 	exec {holder}<>"$WORK/held"
 	for side in 0 1; do
 		name=$([ $side = 0 ] && echo server || echo client)

@@ -53,6 +53,7 @@ client_has_ended() {
 # A timeout of 2^18 * 4.096 us, seven times, is longer than two seconds; one of 2^10 ends soon.
 link_down() {
 	local watch
+	forget_output watch
 	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
 	watch=$!
 	own $watch
@@ -68,6 +69,7 @@ link_down() {
 # A stream of writes, with a timeout that is longer than an outage, goes on while the link flaps.
 link_flaps() {
 	local watch
+	forget_output watch
 	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
 	watch=$!
 	own $watch
@@ -119,6 +121,7 @@ matches_events() {
 # event_program_start [UID]: sets event_pid, qpn and client of the program on side 0.
 event_program_start() {
 	local input
+	forget_output event.out
 	mkfifo "$WORK/event.in"
 	exec {input}<>"$WORK/event.in"
 	event_input=$input
@@ -341,6 +344,7 @@ user_rules() {
 # verb_program_start [UID [GID_INDEX]]: sets verb_pid of the program on side 0.
 verb_program_start() {
 	local input
+	forget_output verb.out
 	mkfifo "$WORK/verb.in"
 	exec {input}<>"$WORK/verb.in"
 	verb_input=$input
