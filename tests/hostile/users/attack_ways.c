@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/hostile/users/attack_ways.h"
-#include "proto/ctl/ctl_cm.h"
-#include "proto/ctl/ctl_message.h"
-#include "tests/hostile/users/control_caller.h"
+
+#include "tests/hostile/users/attack_tools.h"
+#include "tests/hostile/users/control_ways.h"
 #include "tests/hostile/users/silent_file.h"
-#include "tests/unit/all_descriptors.h"
 #include "tests/unit/unit_test.h"
 
 #include <ctype.h>
@@ -15,10 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,19 +24,11 @@ enum {
 	KEY_CLUSTER_BITS = 16, /* of the table that the keys shall crowd */
 	KEY_CLUSTER_PART = 8,  /* the keys of one part in so many stay */
 	DOORBELLS_LOST_OFFSET = 128,
-	WATCHES_PER_POLL = 1000,
-	WATCH_SETS_MAX = 5000,
 	CQ_ENTRIES = 65536,
 	FLUSH_ENTRIES = 16384,
 	PIECE_BYTES = 1 << 20,
 	MIB = 1 << 20,
 };
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static void work_once(struct bench *bench)
 {
@@ -48,14 +36,6 @@ static void work_once(struct bench *bench)
 
 	bench_transfer(bench, IBV_WR_RDMA_WRITE, local, (uintptr_t)bench->bytes + 128,
 		       bench->mr->rkey);
-}
-
-static unsigned available_descriptors(void)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur > 100 ? (unsigned)limit.rlim_cur - 100 : 0;
 }
 
 /* ---- a processor, and nothing else ---- */
@@ -86,7 +66,7 @@ static void keys_prepare(struct bench *bench, unsigned amount)
 	for (unsigned i = 0; i < amount; i++) {
 		region = register_region(bench);
 		if (region == NULL)
-			die("keys: register");
+			attack_die("keys: register");
 		if (!is_in_cluster(region->rkey))
 			ibv_dereg_mr(region);
 	}
@@ -119,7 +99,7 @@ static void keys_end_turn(struct bench *bench)
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, NULL, 0) < 0)
-		die("keys-end: fork");
+		attack_die("keys-end: fork");
 }
 
 /* ---- doorbells that say that doorbells were lost ---- */
@@ -134,7 +114,7 @@ static void *find_mapping(const char *name)
 	unsigned long start = 0;
 
 	if (maps == NULL)
-		die("/proc/self/maps");
+		attack_die("/proc/self/maps");
 	while (fgets(line, sizeof(line), maps) != NULL) {
 		if (strstr(line, name) != NULL) {
 			start = strtoul(line, NULL, 16);
@@ -156,11 +136,11 @@ static void doorbells_prepare(struct bench *bench, unsigned amount)
 	uint8_t *region = find_mapping("memfd:rnic-session");
 
 	if (region == NULL)
-		die("doorbells: no session region");
+		attack_die("doorbells: no session region");
 	doorbells_lost = (_Atomic uint32_t *)(region + DOORBELLS_LOST_OFFSET);
 	for (unsigned i = 0; i < amount; i++)
 		if (ibv_create_qp(bench->pd, &wanted) == NULL)
-			die("doorbells: queue pair");
+			attack_die("doorbells: queue pair");
 }
 
 static void doorbells_turn(struct bench *bench)
@@ -173,44 +153,17 @@ static void doorbells_turn(struct bench *bench)
 
 static struct ibv_comp_channel *channel;
 static struct ibv_cq *watched_cq;
-static int watch_sets[WATCH_SETS_MAX];
-
-/*
- * Whoever makes `fd` readable pays for each watch. Stores the descriptors of the watches, at most
- * WATCH_SETS_MAX, and returns their number.
- */
-static unsigned watch_descriptor(int fd, unsigned amount, int watches[WATCH_SETS_MAX])
-{
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-	int copies[WATCHES_PER_POLL];
-	unsigned count = 0;
-
-	if (!take_all_descriptors())
-		die("RLIMIT_NOFILE");
-	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
-		copies[i] = dup(fd);
-	for (; count < amount / WATCHES_PER_POLL && count < WATCH_SETS_MAX; count++) {
-		watches[count] = epoll_create1(0);
-		if (watches[count] < 0)
-			die("watches: epoll");
-		for (unsigned j = 0; j < WATCHES_PER_POLL; j++)
-			if (epoll_ctl(watches[count], EPOLL_CTL_ADD, copies[j], &event) != 0)
-				die("watches: watch");
-	}
-	for (unsigned i = 0; i < WATCHES_PER_POLL; i++)
-		close(copies[i]);
-	return count;
-}
+static int watch_sets[ATTACK_WATCH_SETS_MAX];
 
 static void watches_prepare(struct bench *bench, unsigned amount)
 {
 	channel = ibv_create_comp_channel(bench->context);
 	if (channel == NULL)
-		die("watches: channel");
+		attack_die("watches: channel");
 	watched_cq = ibv_create_cq(bench->context, 16, NULL, channel, 0);
 	if (watched_cq == NULL)
-		die("watches: CQ");
-	watch_descriptor(channel->fd, amount, watch_sets);
+		attack_die("watches: CQ");
+	attack_watch_descriptor(channel->fd, amount, watch_sets);
 }
 
 /* Makes an event on the channel: a queue pair in the error state completes what is posted. */
@@ -230,18 +183,18 @@ static void watches_turn(struct bench *bench)
 	void *context;
 
 	if (qp == NULL)
-		die("watches: queue pair");
+		attack_die("watches: queue pair");
 	ibv_req_notify_cq(watched_cq, 0);
 	attributes.qp_state = IBV_QPS_INIT;
 	attributes.port_num = 1;
 	ibv_modify_qp(qp, &attributes,
 		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	if (ibv_post_recv(qp, &wr, &bad) != 0)
-		die("watches: post");
+		attack_die("watches: post");
 	attributes.qp_state = IBV_QPS_ERR;
 	ibv_modify_qp(qp, &attributes, IBV_QP_STATE);
 	if (ibv_get_cq_event(channel, &of, &context) != 0)
-		die("watches: event");
+		attack_die("watches: event");
 	ibv_ack_cq_events(watched_cq, 1);
 	while (ibv_poll_cq(watched_cq, 1, &wc) > 0)
 		;
@@ -267,15 +220,15 @@ static void large_prepare(struct bench *bench, unsigned amount)
 	void *memory;
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
-		die("large: memory");
+		attack_die("large: memory");
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
-		die("large: map");
+		attack_die("large: map");
 	large = ibv_reg_mr(bench->pd, memory, bytes,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ);
 	if (large == NULL)
-		die("large: register");
+		attack_die("large: register");
 }
 
 static void private_prepare(struct bench *bench, unsigned amount)
@@ -285,13 +238,13 @@ static void private_prepare(struct bench *bench, unsigned amount)
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		die("fork: map");
+		attack_die("fork: map");
 	memset(memory, 1, bytes);
 	large = ibv_reg_mr(bench->pd, memory, bytes,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ);
 	if (large == NULL)
-		die("fork: register");
+		attack_die("fork: register");
 }
 
 /* Posts a WRITE from the first half of the region to the second. */
@@ -314,7 +267,7 @@ static void fork_turn(struct bench *bench)
 	if (child == 0)
 		_exit(0);
 	if (child < 0 || waitpid(child, NULL, 0) < 0)
-		die("fork");
+		attack_die("fork");
 	bench_expect(bench, 1);
 }
 
@@ -323,7 +276,7 @@ static void holes_turn(struct bench *bench)
 	unsigned pieces = 0;
 
 	if (madvise(large->addr, large->length, MADV_REMOVE) != 0)
-		die("holes: punch");
+		attack_die("holes: punch");
 	for (size_t at = 0; at < large->length / 2; at += PIECE_BYTES, pieces++)
 		post_piece(bench, at);
 	bench_expect(bench, pieces);
@@ -336,7 +289,7 @@ static void hanging_prepare(struct bench *bench, unsigned amount)
 {
 	private_prepare(bench, amount);
 	if (silent_file_map(large->addr, large->length) != 0)
-		die("hanging: a file system of a user");
+		attack_die("hanging: a file system of a user");
 }
 
 /* The process that reads the region for this WRITE hangs. */
@@ -367,7 +320,7 @@ static void *read_into_silence(void *context)
 
 	/* On a busy machine the channel may be gone before this thread runs. */
 	if (read(silent->fd, large->addr, large->length) < 0 && errno != EBADF)
-		die("hanging-channel: read");
+		attack_die("hanging-channel: read");
 	return NULL;
 }
 
@@ -421,11 +374,11 @@ static void hanging_channel_turn(struct bench *bench)
 	if (silent->channel == NULL ||
 	    rdma_create_id(silent->channel, &silent->id, NULL, RDMA_PS_TCP) != 0 ||
 	    rdma_resolve_addr(silent->id, NULL, (struct sockaddr *)&address, 1000) != 0)
-		die("hanging-channel: an event");
+		attack_die("hanging-channel: an event");
 	silent->fd = silent->channel->fd;
 	for (unsigned i = 0; i < COUNT_OF(steps); i++) {
 		if (pthread_create(&thread, NULL, steps[i], silent) != 0)
-			die("hanging-channel: thread");
+			attack_die("hanging-channel: thread");
 		poll(NULL, 0, 5);
 	}
 }
@@ -459,7 +412,7 @@ static bool flush_into(struct bench *bench, struct ibv_cq *cq)
 	if (qp == NULL && errno == ENOSPC)
 		return false;
 	if (qp == NULL)
-		die("unpolled: queue pair");
+		attack_die("unpolled: queue pair");
 	ibv_modify_qp(qp, &attributes,
 		      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	for (unsigned i = 0; i < FLUSH_ENTRIES && ibv_post_recv(qp, &wr, &bad) == 0; i++)
@@ -501,168 +454,6 @@ static void regions_turn(struct bench *bench)
 {
 	work_once(bench);
 	poll(NULL, 0, 10);
-}
-
-/* ---- connections that say nothing ---- */
-
-static int *sockets;
-static unsigned socket_count;
-
-/* -1: turned away. */
-static int connect_silently(void)
-{
-	int fd = control_caller_connect(SOCK_NONBLOCK);
-
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		die("silent: socket");
-	return fd;
-}
-
-/* ---- control connections with watches ---- */
-
-static unsigned control_watch_count, control_set_count;
-static int control_fd = -1;
-
-static void control_close(void)
-{
-	while (control_set_count > 0)
-		close(watch_sets[--control_set_count]);
-	close(control_fd);
-	control_fd = -1;
-}
-
-static void control_ask(void)
-{
-	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_DEVICE};
-
-	control_caller_say(control_fd, RNIC_CTL_SHOW, &show, sizeof(show));
-}
-
-static void control_open(void)
-{
-	control_fd = control_caller_open(SOCK_NONBLOCK, RNIC_HELLO_ADMIN);
-	if (control_fd < 0)
-		return;
-	control_set_count = watch_descriptor(control_fd, control_watch_count, watch_sets);
-	control_ask();
-}
-
-static void control_watches_prepare(struct bench *bench, unsigned amount)
-{
-	(void)bench;
-	control_watch_count = amount;
-	control_open();
-}
-
-/* The control plane takes a message out and answers, for as long as it keeps the connection. */
-static void control_watches_turn(struct bench *bench)
-{
-	(void)bench;
-	if (control_fd < 0) {
-		poll(NULL, 0, 10);
-		control_open();
-	} else if (control_caller_hear(control_fd) != CONTROL_CALLER_NO_REPLY) {
-		control_ask();
-	} else {
-		control_close();
-	}
-}
-
-/* ---- listings without end, by all connections that a user may have ---- */
-
-#define LISTED_IDS 4000
-
-static struct pollfd *listers;
-static unsigned lister_count;
-
-/* Makes what is listed: identifiers of the connection manager. */
-static void listings_make_ids(void)
-{
-	struct rnic_ctl_cm_create_id create = {
-		.port_space = RNIC_PORT_SPACE_TCP,
-		.qp_type = RNIC_QP_TYPE_RC,
-	};
-	const int fd = control_caller_open(0, 0);
-
-	if (fd < 0)
-		die("listings: a client");
-	control_caller_say(fd, RNIC_CTL_CM_CREATE_CHANNEL, NULL, 0);
-	if (control_caller_hear_answer(fd, &create.channel, sizeof(create.channel)) != 0)
-		die("listings: a channel");
-	for (unsigned i = 0; i < LISTED_IDS; i++) {
-		control_caller_say(fd, RNIC_CTL_CM_CREATE_ID, &create, sizeof(create));
-		if (control_caller_hear(fd) != 0)
-			die("listings: an identifier");
-	}
-}
-
-static void listings_ask(unsigned i)
-{
-	const struct rnic_ctl_show show = {
-		.kind = i % 2 == 0 ? RNIC_SHOW_CM : RNIC_SHOW_CLIENTS,
-	};
-
-	control_caller_say(listers[i].fd, RNIC_CTL_SHOW, &show, sizeof(show));
-}
-
-static void listings_prepare(struct bench *bench, unsigned amount)
-{
-	(void)bench;
-	if (!take_all_descriptors())
-		die("RLIMIT_NOFILE");
-	listings_make_ids();
-	listers = calloc(amount, sizeof(*listers));
-	while (lister_count < amount) {
-		listers[lister_count] = (struct pollfd){
-			.fd = control_caller_open(0, RNIC_HELLO_ADMIN),
-			.events = POLLIN,
-		};
-		if (listers[lister_count].fd < 0)
-			break;
-		lister_count++;
-	}
-	if (lister_count < amount / 4)
-		die("listings: connections");
-	for (unsigned i = 0; i < lister_count; i++)
-		listings_ask(i);
-}
-
-static void listings_turn(struct bench *bench)
-{
-	(void)bench;
-	poll(listers, lister_count, 100);
-	for (unsigned i = 0; i < lister_count; i++) {
-		if (listers[i].revents == 0)
-			continue;
-		if (control_caller_hear(listers[i].fd) == CONTROL_CALLER_NO_REPLY)
-			listers[i].fd = -1;
-		else
-			listings_ask(i);
-	}
-}
-
-/* ---- silence ---- */
-
-static void silent_prepare(struct bench *bench, unsigned amount)
-{
-	(void)bench;
-	if (!take_all_descriptors())
-		die("RLIMIT_NOFILE");
-	socket_count = amount < available_descriptors() ? amount : available_descriptors();
-	sockets = calloc(socket_count, sizeof(*sockets));
-	for (unsigned i = 0; i < socket_count; i++)
-		sockets[i] = connect_silently();
-}
-
-static void silent_turn(struct bench *bench)
-{
-	static unsigned next;
-
-	(void)bench;
-	if (sockets[next] >= 0)
-		close(sockets[next]);
-	sockets[next] = connect_silently();
-	next = (next + 1) % socket_count;
 }
 
 /* ---- the device opened and closed without end ---- */
@@ -734,7 +525,7 @@ static void respawn_turn(struct bench *bench)
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, NULL, 0) < 0)
-		die("respawn: fork");
+		attack_die("respawn: fork");
 }
 
 static const struct attack_way ways[] = {
@@ -743,15 +534,12 @@ static const struct attack_way ways[] = {
 	{"keys-end", false, keys_end_prepare, keys_end_turn},
 	{"doorbells", true, doorbells_prepare, doorbells_turn},
 	{"watches", true, watches_prepare, watches_turn},
-	{"control-watches", false, control_watches_prepare, control_watches_turn},
 	{"fork", true, private_prepare, fork_turn},
 	{"holes", true, large_prepare, holes_turn},
 	{"hanging", true, hanging_prepare, hanging_turn},
 	{"hanging-channel", true, hanging_channel_prepare, hanging_channel_turn},
 	{"unpolled", true, unpolled_prepare, unpolled_turn},
 	{"regions", true, regions_prepare, regions_turn},
-	{"listings", false, listings_prepare, listings_turn},
-	{"silent", false, silent_prepare, silent_turn},
 	{"opens", true, NULL, opens_turn},
 	{"stopped", true, stopped_prepare, stopped_turn},
 	{"device-stopped", true, NULL, device_stopped_turn},
@@ -763,5 +551,5 @@ const struct attack_way *attack_way_find(const char *name)
 	for (unsigned i = 0; i < COUNT_OF(ways); i++)
 		if (strcmp(ways[i].name, name) == 0)
 			return &ways[i];
-	return NULL;
+	return control_way_find(name);
 }
