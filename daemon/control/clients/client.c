@@ -32,7 +32,7 @@ static uint32_t client_draw_id(struct client_set *set)
 /* Opens the account of a client of `uid`. A user who has too much may still look. */
 static int client_open_account(struct client_set *set, struct quota_account *account, uid_t uid)
 {
-	const uid_t account_uid = subordinate_ids_account(&set->subordinates, uid);
+	const uid_t account_uid = client_set_account(set, uid);
 	struct user_quota *user = user_quota_join(&set->users, account_uid, set->now_ns);
 	int result;
 
@@ -159,7 +159,7 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 
 	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) || client_set_shuts_out(set, uid))
 		return;
-	account = subordinate_ids_account(&set->subordinates, uid);
+	account = client_set_account(set, uid);
 	seconds = throttled_users_note(&set->throttled_users, account, set->now_ns);
 	if (seconds == 0)
 		return;
@@ -174,8 +174,7 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 
 bool client_set_shuts_out(struct client_set *set, uid_t uid)
 {
-	return throttled_users_are_shut_out(&set->throttled_users,
-					    subordinate_ids_account(&set->subordinates, uid),
+	return throttled_users_are_shut_out(&set->throttled_users, client_set_account(set, uid),
 					    set->now_ns);
 }
 
@@ -186,7 +185,7 @@ void client_note_late_trouble(struct client_set *set, const struct gone_client *
 		.at_ns = set->now_ns,
 		.pid = gone->pid,
 		.uid = gone->uid,
-		.account = subordinate_ids_account(&set->subordinates, gone->uid),
+		.account = client_set_account(set, gone->uid),
 	};
 
 	snprintf(trouble.program, sizeof(trouble.program), "%s", gone->program);

@@ -21,9 +21,14 @@ static const uint64_t client_set_limits[RESOURCE_COUNT] = {
 	[RESOURCE_CM_PORT_IB] = LIMIT_CM_EPHEMERAL_PORTS,
 };
 
-static uid_t client_set_account(void *context, uid_t uid)
+uid_t client_set_account(struct client_set *set, uid_t uid)
 {
-	return subordinate_ids_account(context, uid);
+	return subordinate_ids_account(&set->subordinates, uid, set->now_ns);
+}
+
+static uid_t client_set_account_of_line(void *context, uid_t uid)
+{
+	return client_set_account(context, uid);
 }
 
 int client_set_init(struct client_set *set, const struct client_set_config *config)
@@ -39,7 +44,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 	};
 	user_quotas_init(&set->users, &set->peers.quotas);
 	subordinate_ids_init(&set->subordinates, SUBORDINATE_IDS_PATH);
-	log_set_account(client_set_account, &set->subordinates);
+	log_set_account(client_set_account_of_line, set);
 	handle_table_init(&set->numbers, LIMIT_SESSIONS);
 	list_init(&set->greeting);
 	for (uint32_t i = 0; i < CLIENT_SET_BUCKETS; i++)

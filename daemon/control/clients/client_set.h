@@ -94,4 +94,7 @@ int client_set_init(struct client_set *set, const struct client_set_config *conf
 /* The set must be empty (asserted). */
 void client_set_fini(struct client_set *set);
 
+/* The user as whom `uid` counts in the shares (subordinate_ids.h). */
+uid_t client_set_account(struct client_set *set, uid_t uid);
+
 #endif

@@ -124,11 +124,14 @@ static void subordinate_ids_refresh(struct subordinate_ids *ids)
 	fclose(file);
 }
 
-uid_t subordinate_ids_account(struct subordinate_ids *ids, uid_t uid)
+uid_t subordinate_ids_account(struct subordinate_ids *ids, uid_t uid, uint64_t now_ns)
 {
 	if (user_quota_is_owner(uid))
 		return uid;
-	subordinate_ids_refresh(ids);
+	if (now_ns >= ids->look_ns) {
+		subordinate_ids_refresh(ids);
+		ids->look_ns = now_ns + SUBORDINATE_IDS_LOOK_NS;
+	}
 	for (uint32_t i = 0; i < ids->count; i++)
 		if (uid >= ids->ranges[i].first &&
 		    uid - ids->ranges[i].first < ids->ranges[i].count)

@@ -17,6 +17,7 @@
 
 #define SUBORDINATE_IDS_PATH	   "/etc/subuid"
 #define SUBORDINATE_IDS_RANGES_MAX 4096 /* further ones count as users of their own */
+#define SUBORDINATE_IDS_LOOK_NS	   UINT64_C(100000000)
 
 struct subordinate_range {
 	uid_t first;
@@ -32,6 +33,7 @@ struct subordinate_ids {
 	off_t bytes;
 	struct subordinate_range *ranges;
 	uint32_t count;
+	uint64_t look_ns; /* when to look at the file again */
 };
 
 /* Reads nothing yet. `path` outlives the object. */
@@ -39,9 +41,9 @@ void subordinate_ids_init(struct subordinate_ids *ids, const char *path);
 void subordinate_ids_fini(struct subordinate_ids *ids);
 
 /*
- * The user as whom `uid` counts, often `uid` itself. Reads the file when it has changed; without a
- * file, or without memory, each id is a user.
+ * The user as whom `uid` counts, often `uid` itself. Reads the file when it has changed, and looks
+ * for that once in SUBORDINATE_IDS_LOOK_NS; without a file, or without memory, each id is a user.
  */
-uid_t subordinate_ids_account(struct subordinate_ids *ids, uid_t uid);
+uid_t subordinate_ids_account(struct subordinate_ids *ids, uid_t uid, uint64_t now_ns);
 
 #endif

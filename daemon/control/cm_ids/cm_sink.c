@@ -95,8 +95,7 @@ static void note_message(struct client_set *set, const struct client_cm_id *id,
 		entry.client_id = id->client->peer.client_id;
 		memcpy(entry.program, id->client->peer.program, sizeof(entry.program));
 	}
-	cm_journal_note(&set->cm_journal, subordinate_ids_account(&set->subordinates, entry.uid),
-			id == NULL, &entry);
+	cm_journal_note(&set->cm_journal, client_set_account(set, entry.uid), id == NULL, &entry);
 }
 
 static void cm_sink_message(void *context, const struct cm_message_note *note)

@@ -86,7 +86,7 @@ static int backplane_take_lane(void *context, uid_t uid, uint8_t *lane,
 {
 	struct backplane *backplane = context;
 	const struct lane_user user = {
-		.account = subordinate_ids_account(&backplane->config.clients->subordinates, uid),
+		.account = client_set_account(backplane->config.clients, uid),
 		.is_owner = uid == 0 || uid == backplane->config.owner,
 	};
 

@@ -27,7 +27,7 @@ static void troubles_note(struct client_set *set, struct trouble *trouble,
 			  const struct rnic_process_trouble *told)
 {
 	trouble->at_ns = set->now_ns;
-	trouble->account = subordinate_ids_account(&set->subordinates, trouble->uid);
+	trouble->account = client_set_account(set, trouble->uid);
 	trouble->undelivered_error = told->undelivered_error;
 	snprintf(trouble->program, sizeof(trouble->program), "rnicd");
 	memcpy(trouble->subject, told->subject, sizeof(trouble->subject));

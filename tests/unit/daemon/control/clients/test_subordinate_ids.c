@@ -19,9 +19,12 @@ static void write_file(const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
+static uint64_t now_ns;
+
 static uid_t account(uid_t uid)
 {
-	return subordinate_ids_account(&ids, uid);
+	now_ns += SUBORDINATE_IDS_LOOK_NS;
+	return subordinate_ids_account(&ids, uid, now_ns);
 }
 
 static void test_owners(void **state)
@@ -93,6 +96,11 @@ static void test_the_file_changes(void **state)
 	assert_int_equal(account(100005), 100005);
 	write_file("anna:100001:100\n");
 	assert_int_equal(account(100005), 100001);
+	/* To look at the file is a system call. */
+	assert_int_equal(unlink(path), 0);
+	now_ns += SUBORDINATE_IDS_LOOK_NS - 1;
+	assert_int_equal(subordinate_ids_account(&ids, 100005, now_ns), 100001);
+	assert_int_equal(subordinate_ids_account(&ids, 100005, now_ns + 1), 100005);
 }
 
 static int set_up(void **state)
