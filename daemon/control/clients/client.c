@@ -5,6 +5,7 @@
 #include "daemon/control/supervisor/device_set.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/quota/client_limits.h"
+#include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
 
 #include <errno.h>
@@ -102,19 +103,130 @@ static void client_remember(const struct client *client)
 	gone_clients_note(&client->set->gone, &gone);
 }
 
-void client_cut(struct served_peer *peer)
+struct processor_share *client_share(const struct client *client)
 {
-	struct client *client = client_of_peer(peer);
+	struct user_quota *user = client->peer.account.user;
 
-	served_set_cut(peer);
+	if (user->may_have_all)
+		return NULL;
+	return client->is_viewing ? &user->listings : &user->requests;
+}
+
+static bool client_pays(const struct client *client)
+{
+	return client->is_viewing || !user_quota_is_alone(client->peer.account.user);
+}
+
+void client_pay(struct client *client, uint64_t cpu_ns)
+{
+	struct processor_share *share = client_share(client);
+
+	if (share != NULL && client_pays(client))
+		processor_share_charge(share, cpu_ns, client->set->now_ns);
+}
+
+/* Lets the first request go on that waits for the share, or for the lister. */
+static void client_wake_next(struct client *client, struct processor_share *share)
+{
+	struct fair_item *next;
+
+	if (list_is_empty(&share->waiting))
+		return;
+	next = list_first_entry(&share->waiting, struct fair_item, node);
+	list_remove(&next->node);
+	fair_queue_add(&client->set->peers.server.resumes, next);
+}
+
+static void client_await_hello(struct client *client, bool is_waiting)
+{
+	if (client->has_greeted)
+		return;
+	if (is_waiting)
+		list_remove(&client->peer.silent_node);
+	else if (!list_is_linked(&client->peer.silent_node))
+		client_expect_hello(client, &client->set->peers.silent);
+}
+
+int client_await_share(struct client *client)
+{
+	struct processor_share *share = client_share(client);
+	int result = 0;
+
+	if (share == NULL)
+		return 0;
+	if (client_pays(client))
+		result = processor_share_ask(share, client->peer.client_id, client->set->now_ns);
+	else
+		processor_share_leave(share, client->peer.client_id);
+	client_await_hello(client, result != 0);
+	/* Listings go on one by one. Other requests may take long, and only ask for their time. */
+	if (result == 0 && !client->is_viewing)
+		client_wake_next(client, share);
+	return result;
+}
+
+int client_begin_pages(struct client *client)
+{
+	struct user_quota *user = client->peer.account.user;
+
+	if (user->lister != 0 && user->lister != client->peer.client_id)
+		return -EBUSY;
+	user->lister = client->peer.client_id;
+	client_pay(client, LIMIT_LISTING_PAGE_NS);
+	return 0;
+}
+
+static void client_leave_share(struct client *client, struct processor_share *share)
+{
+	processor_share_leave(share, client->peer.client_id);
+	/* Also when another one has ended before it could begin. */
+	client_wake_next(client, share);
+}
+
+static void client_end_listing(struct client *client)
+{
+	struct user_quota *user = client->peer.account.user;
+
+	if (user->lister == client->peer.client_id)
+		user->lister = 0;
+	client_leave_share(client, &user->listings);
+}
+
+/* What waits for the client goes on without it. */
+static void client_end_waits(struct client *client)
+{
 	client_end_listing(client);
-	device_set_forget_viewer(client->set->devices, peer->client_id);
+	client_leave_share(client, &client->peer.account.user->requests);
+}
+
+void client_end_request(struct client *client)
+{
+	if (client->is_viewing)
+		client_end_listing(client);
+}
+
+static void client_leave_device(struct client *client)
+{
 	if (client->device == NULL)
 		return;
 	client_remember(client);
-	device_set_end_client(client->device, peer->client_id);
+	device_set_end_client(client->device, client->peer.client_id);
 	device_set_release(client->device);
 	client->device = NULL;
+}
+
+void client_cut(struct served_peer *peer)
+{
+	struct client *client = client_of_peer(peer);
+	const uint64_t began_ns = request_connection_begin_call(&peer->requests);
+
+	served_set_cut(peer);
+	client_end_waits(client);
+	device_set_forget_viewer(client->set->devices, peer->client_id);
+	client_leave_device(client);
+	client->is_viewing = false;
+	if (peer->requests.is_charged)
+		client_pay(client, clock_thread_ns() - began_ns);
 }
 
 void client_destroy(struct served_peer *peer)
@@ -246,59 +358,27 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }
 
-void client_pay_listing(struct client *client, uint64_t cpu_ns)
+/* The share of the user `uid` that pays for connections; NULL: nobody of that user pays now. */
+static struct processor_share *client_set_share(struct client_set *set, uid_t uid)
 {
-	const uint64_t now_ns = client->set->now_ns;
-	struct user_quota *user = client->peer.account.user;
+	struct user_quota *user = user_quotas_find(&set->users, client_set_account(set, uid));
 
-	if (user->may_have_all)
-		return;
-	if (user->listing_ns < now_ns)
-		user->listing_ns = now_ns;
-	user->listing_ns += cpu_ns * LIMIT_LISTING_PARTS;
+	if (user == NULL || user->may_have_all || user_quota_is_alone(user))
+		return NULL;
+	return &user->requests;
 }
 
-int client_await_share(struct client *client)
+bool client_set_is_overdrawn(struct client_set *set, uid_t uid)
 {
-	const uint64_t burst_ns = LIMIT_LISTING_BURST_NS * LIMIT_LISTING_PARTS;
-	struct user_quota *user = client->peer.account.user;
+	const struct processor_share *share = client_set_share(set, uid);
 
-	if (user->may_have_all)
-		return 0;
-	if (user->debtor != 0 && user->debtor != client->peer.client_id)
-		return -EBUSY;
-	if (user->listing_ns > client->set->now_ns + burst_ns) {
-		user->debtor = client->peer.client_id;
-		return -EAGAIN;
-	}
-	user->debtor = 0;
-	return 0;
+	return share != NULL && processor_share_is_overdrawn(share, set->now_ns);
 }
 
-int client_begin_pages(struct client *client)
+void client_set_pay(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 {
-	struct user_quota *user = client->peer.account.user;
+	struct processor_share *share = client_set_share(set, uid);
 
-	if (user->lister != 0 && user->lister != client->peer.client_id)
-		return -EBUSY;
-	user->lister = client->peer.client_id;
-	client_pay_listing(client, LIMIT_LISTING_PAGE_NS);
-	return 0;
-}
-
-void client_end_listing(struct client *client)
-{
-	struct user_quota *user = client->peer.account.user;
-	struct fair_item *next;
-
-	if (user->lister == client->peer.client_id)
-		user->lister = 0;
-	if (user->debtor == client->peer.client_id)
-		user->debtor = 0;
-	/* Also when another one has ended before it could begin. */
-	if (list_is_empty(&user->listings))
-		return;
-	next = list_first_entry(&user->listings, struct fair_item, node);
-	list_remove(&next->node);
-	fair_queue_add(&client->set->peers.server.resumes, next);
+	if (share != NULL)
+		processor_share_charge(share, cpu_ns, set->now_ns);
 }

@@ -24,18 +24,10 @@
 
 struct client_set;
 struct device_child;
+struct processor_share;
 
 /* A longer call is a client's doing: a call on a socket takes microseconds. */
 #define LIMIT_CALL_NS 20000000
-
-/*
- * What listings may cost a user: of a processor's time, one part in so many. All users who have a
- * sure part of the control plane (LIMIT_USER_PLACES) take one processor together. A user who has
- * asked for little may take LIMIT_LISTING_BURST_NS at once. `rnicctl show` ten times a second takes
- * about half of the share. What the loop does around a request is not charged.
- */
-#define LIMIT_LISTING_PARTS    32
-#define LIMIT_LISTING_BURST_NS UINT64_C(50000000)
 
 /* What a page costs a device process, at most: to wake up, and to make 8 KiB of rows. */
 #define LIMIT_LISTING_PAGE_NS UINT64_C(50000)
@@ -49,7 +41,7 @@ struct client {
 	bool has_greeted;	     /* HELLO was accepted */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
-	bool is_viewing;     /* the latest request only looks: the user's listings pay */
+	bool is_viewing;     /* the latest request only looks: user_quota.listings pays */
 	uint32_t rule_first; /* rules that the request under way has loaded */
 	uint32_t rule_count;
 
@@ -118,26 +110,41 @@ void client_expect_hello(struct client *client, struct list *list);
 /* Returns the earlier of the deadlines of both lists. */
 uint64_t client_next_hello_ns(const struct client_set *set);
 
-/* Notes that a request of a viewer took `cpu_ns` of a processor, which the user's share pays. */
-void client_pay_listing(struct client *client, uint64_t cpu_ns);
+/*
+ * The share of the user (user_quota.h) that pays for the latest request: `listings` when
+ * client.is_viewing, else `requests`, unless the user is alone. NULL: the user may have all there
+ * is, and nothing is paid.
+ */
+struct processor_share *client_share(const struct client *client);
+
+/* Notes that work for the client took `cpu_ns` of a processor, which this share pays. */
+void client_pay(struct client *client, uint64_t cpu_ns);
 
 /*
- * Whether the user's share has paid for what its viewers have had. 0: the request may go on, and
- * ends with client_end_listing(). -EAGAIN: wait a while (ctl_call.awaits_time). -EBUSY: another
- * client of the user waits so; wait for that one (ctl_call.awaits_user).
+ * Whether this share has paid for what the user has had. 0: the request may go on, and ends with
+ * client_end_request(). -EAGAIN: wait a while (ctl_call.awaits_time). -EBUSY: another client of the
+ * user waits so; wait behind that one (ctl_call.waits_in). What waits for the share is no silent
+ * client: its time to say HELLO begins anew when the request goes on.
  */
 int client_await_share(struct client *client);
 
 /*
  * Asks for the permission to ask device processes for a page of a listing. Each of them answers one
  * question at a time, and works for its own user meanwhile. 0: the client has the permission, until
- * client_end_listing(). -EBUSY: another client of the user has it; wait for the turn
- * (ctl_call.awaits_user).
+ * client_end_request(). -EBUSY: another client of the user has it; wait for the turn in
+ * user_quota.listings.
  */
 int client_begin_pages(struct client *client);
 
 /* Ends permission and wait, if the client has one, and lets the user's next client go on. */
-void client_end_listing(struct client *client);
+void client_end_request(struct client *client);
+
+/*
+ * Whether the user `uid` owes so much for connections that the user gets no more of them now.
+ * client_set_pay() notes what it took to turn one away.
+ */
+bool client_set_is_overdrawn(struct client_set *set, uid_t uid);
+void client_set_pay(struct client_set *set, uid_t uid, uint64_t cpu_ns);
 
 /* Notes a failure for the client, which rnicctl shows. */
 void client_note_trouble(struct client *client, const char *subject, const char *reason);

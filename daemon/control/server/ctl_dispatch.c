@@ -84,13 +84,14 @@ static int ctl_await_share(struct ctl_call *call)
 	int result = call->has_share ? 0 : client_await_share(call->client);
 
 	call->has_share = result == 0;
-	call->awaits_user = result == -EBUSY;
 	call->awaits_time = result == -EAGAIN;
+	if (result == -EBUSY)
+		call->waits_in = &client_share(call->client)->waiting;
 	return result == 0 ? 0 : -EINPROGRESS;
 }
 
-/* Carries out a request of a viewer, for which the user's share pays. */
-static int ctl_handle_viewer(struct ctl_call *call)
+/* Carries out a request, for which the user's share pays. */
+static int ctl_handle_paid(struct ctl_call *call)
 {
 	struct request_connection *requests = call->connection;
 	const uint64_t began_ns = request_connection_begin_call(requests);
@@ -99,24 +100,23 @@ static int ctl_handle_viewer(struct ctl_call *call)
 	if (result == 0) {
 		result = ctl_handlers[call->request.header.operation](call);
 		if (result != -EINPROGRESS)
-			client_end_listing(call->client);
+			client_end_request(call->client);
 	}
 	if (requests->is_charged)
-		client_pay_listing(call->client, clock_thread_ns() - began_ns);
+		client_pay(call->client, clock_thread_ns() - began_ns);
 	return result;
 }
 
 static int ctl_handle(struct ctl_call *call)
 {
-	const uint16_t operation = call->request.header.operation;
 	int result;
 
 	call->client = client_of_connection(call->connection);
 	result = ctl_check(call);
 	if (result != 0)
 		return result;
-	call->client->is_viewing = ctl_is_of_viewer(operation);
-	return call->client->is_viewing ? ctl_handle_viewer(call) : ctl_handlers[operation](call);
+	call->client->is_viewing = ctl_is_of_viewer(call->request.header.operation);
+	return ctl_handle_paid(call);
 }
 
 static void ctl_note_refusal(struct request_connection *requests, uint16_t operation, int error,
@@ -130,8 +130,7 @@ static void ctl_charge(struct request_connection *requests, uint64_t cpu_ns)
 	struct client *client = client_of_connection(requests);
 
 	client_set_charge(client->set, client->peer.uid, cpu_ns);
-	if (client->is_viewing)
-		client_pay_listing(client, cpu_ns);
+	client_pay(client, cpu_ns);
 }
 
 const struct request_role ctl_dispatch_role = {

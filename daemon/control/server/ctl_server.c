@@ -138,9 +138,23 @@ static void ctl_server_turn_away(struct ctl_server *server)
 		ctl_server_pause(server);
 }
 
+/* Makes a client of the connection `fd`. Returns NULL, or why there is none. */
+static const char *ctl_server_admit(struct ctl_server *server, int fd, pid_t pid, uid_t uid)
+{
+	if (client_set_shuts_out(server->set, uid))
+		return "connections of its user took too long";
+	if (client_set_is_overdrawn(server->set, uid))
+		return "its user connects too often for a share of a processor";
+	if (client_create(server->set, fd, pid, uid) == NULL)
+		return "no memory, or its user has too much";
+	return NULL;
+}
+
 void ctl_server_accept(struct request_server *requests)
 {
 	struct ctl_server *server = requests->listener;
+	const uint64_t began_ns = clock_thread_ns();
+	const char *reason;
 	pid_t pid;
 	uid_t uid;
 	int fd;
@@ -157,10 +171,12 @@ void ctl_server_accept(struct request_server *requests)
 			ctl_server_pause(server);
 		return;
 	}
-	if (peer_user_of(fd, server->rights, &pid, &uid) != 0)
+	if (peer_user_of(fd, server->rights, &pid, &uid) != 0) {
 		ctl_server_refuse(server, fd, "nobody knows whose it is");
-	else if (client_set_shuts_out(server->set, uid))
-		ctl_server_refuse(server, fd, "connections of its user took too long");
-	else if (client_create(server->set, fd, pid, uid) == NULL)
-		ctl_server_refuse(server, fd, "no memory, or its user has too much");
+		return;
+	}
+	reason = ctl_server_admit(server, fd, pid, uid);
+	if (reason != NULL)
+		ctl_server_refuse(server, fd, reason);
+	client_set_pay(server->set, uid, clock_thread_ns() - began_ns);
 }

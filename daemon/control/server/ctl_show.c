@@ -323,7 +323,7 @@ static int show_rows_of_devices(struct ctl_call *call, struct show_walk *walk,
 	int result;
 
 	if (!is_resumed && client_begin_pages(call->client) != 0) {
-		call->awaits_user = true;
+		call->waits_in = &call->client->peer.account.user->listings.waiting;
 		return -EINPROGRESS;
 	}
 	*listing = (struct device_listing){

@@ -100,6 +100,16 @@ void user_quota_remove_viewer(struct user_quota *user)
 
 /* --- users ----------------------------------------------------------------------------------- */
 
+static const struct processor_share_rule user_quota_listing_rule = {
+	.parts = LIMIT_LISTING_PARTS,
+	.burst_ns = LIMIT_LISTING_BURST_NS,
+};
+
+static const struct processor_share_rule user_quota_request_rule = {
+	.parts = LIMIT_REQUEST_PARTS,
+	.burst_ns = LIMIT_REQUEST_BURST_NS,
+};
+
 bool user_quota_is_owner(uid_t uid)
 {
 	return uid == 0 || uid == geteuid();
@@ -122,7 +132,8 @@ static void user_quota_destroy(struct user_quota *user)
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
 		assert(user->usage[i] == 0);
 	user_quota_leave_place(user);
-	assert(list_is_empty(&user->listings));
+	assert(list_is_empty(&user->listings.waiting));
+	assert(list_is_empty(&user->requests.waiting));
 	fair_share_fini(&user->due);
 	fair_share_fini(&user->resumes);
 	deferred_close_close(&user->deferred_close);
@@ -138,7 +149,7 @@ void user_quotas_fini(struct user_quotas *all)
 		assert(user->client_count == 0);
 		user_quota_destroy(user);
 	}
-	assert(all->place_count == 0);
+	assert(all->place_count == 0 && all->present_count == 0);
 }
 
 uint64_t user_quotas_pending(const struct user_quotas *all)
@@ -158,7 +169,9 @@ static void user_quota_forget(struct user_quota *user, uint64_t now_ns)
 	if (user->client_count > 0 || deferred_close_pending(&user->deferred_close) > 0)
 		return;
 	user_quota_leave_place(user);
-	if (now_ns >= user->left_ns + USER_QUOTA_KEPT_NS && user->listing_ns <= now_ns)
+	if (now_ns >= user->left_ns + USER_QUOTA_KEPT_NS &&
+	    processor_share_is_paid(&user->listings, now_ns) &&
+	    processor_share_is_paid(&user->requests, now_ns))
 		user_quota_destroy(user);
 }
 
@@ -170,7 +183,7 @@ static void user_quotas_sweep(struct user_quotas *all, uint64_t now_ns)
 		user_quota_forget(list_entry(node, struct user_quota, node), now_ns);
 }
 
-static struct user_quota *user_quota_find(const struct user_quotas *all, uid_t uid)
+struct user_quota *user_quotas_find(const struct user_quotas *all, uid_t uid)
 {
 	struct list *node;
 
@@ -194,7 +207,8 @@ static struct user_quota *user_quota_create(struct user_quotas *all, uid_t uid)
 	user->may_have_all = user_quota_is_owner(uid);
 	fair_share_init(&user->due);
 	fair_share_init(&user->resumes);
-	list_init(&user->listings);
+	processor_share_init(&user->listings, &user_quota_listing_rule);
+	processor_share_init(&user->requests, &user_quota_request_rule);
 	list_add_tail(&all->users, &user->node);
 	return user;
 }
@@ -220,20 +234,27 @@ struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid, uint64_t 
 	struct user_quota *user;
 
 	user_quotas_sweep(all, now_ns);
-	user = user_quota_find(all, uid);
+	user = user_quotas_find(all, uid);
 	if (user == NULL)
 		user = user_quota_create(all, uid);
 	if (user == NULL)
 		return NULL;
 	user_quota_seat(user);
+	all->present_count += user->client_count == 0;
 	user->client_count++;
 	return user;
+}
+
+bool user_quota_is_alone(const struct user_quota *user)
+{
+	return user->all->present_count == (user->client_count > 0 ? 1 : 0);
 }
 
 void user_quota_leave(struct user_quota *user, uint64_t now_ns)
 {
 	assert(user->client_count > 0);
 	user->client_count--;
+	user->all->present_count -= user->client_count == 0;
 	user->left_ns = now_ns;
 	user_quota_forget(user, now_ns);
 }

@@ -22,6 +22,7 @@
 
 #include "daemon/shared/base/deferred_close.h"
 #include "daemon/shared/quota/fair_queue.h"
+#include "daemon/shared/quota/processor_share.h"
 #include "daemon/shared/quota/quota_pool.h"
 #include "lib/nic/base/list.h"
 
@@ -41,11 +42,23 @@ enum {
 
 #define USER_QUOTA_KEPT_NS UINT64_C(1000000000)
 
+/*
+ * What the requests of a user may cost: those that only look, and all others. All users who have a
+ * sure part take one processor together for what they look at. `rnicctl show` ten times a second
+ * takes about half of such a share. Programs that start, or that connect all to all, need much at
+ * once: a user who is alone pays for nothing but what looks.
+ */
+#define LIMIT_LISTING_PARTS    32
+#define LIMIT_LISTING_BURST_NS UINT64_C(50000000)
+#define LIMIT_REQUEST_PARTS    4
+#define LIMIT_REQUEST_BURST_NS UINT64_C(500000000)
+
 /* All users of a pool. */
 struct user_quotas {
 	const struct quota_pool *pool;
 	struct list users; /* struct user_quota.node */
 	uint32_t place_count;
+	uint32_t present_count;		       /* users who have clients */
 	uint32_t other_viewer_count;	       /* viewers of users without a place */
 	uint64_t common_usage[RESOURCE_COUNT]; /* beyond sure parts and reserve */
 };
@@ -62,11 +75,10 @@ struct user_quota {
 	struct deferred_close deferred_close; /* for the descriptors and mappings of its clients */
 	struct fair_share due;		      /* of request_server.due: its clients' requests */
 	struct fair_share resumes;	      /* of request_server.resumes */
-	struct list listings;		      /* struct request_connection.resume: requests of
-						 viewers that wait for another one of the user */
-	uint32_t lister;     /* the client whose SHOW asks device processes; 0: none */
-	uint32_t debtor;     /* the client whose request waits for `listing_ns`; 0: none */
-	uint64_t listing_ns; /* the time up to which the user's share of listings is used up */
+	struct processor_share listings;      /* pays for requests that only look */
+	struct processor_share requests;      /* for all others, and for connections */
+	uint32_t lister; /* the client whose SHOW asks device processes; 0: none. Others wait in
+			    listings.waiting */
 	uint64_t usage[RESOURCE_COUNT];
 };
 
@@ -84,6 +96,12 @@ uint64_t user_quotas_pending(const struct user_quotas *all);
 
 /* Adds a client to the user of `uid`. NULL: out of memory. */
 struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid, uint64_t now_ns);
+
+/* Returns the user of `uid`; NULL: nobody of that user has been here lately. */
+struct user_quota *user_quotas_find(const struct user_quotas *all, uid_t uid);
+
+/* Whether no other user has clients. */
+bool user_quota_is_alone(const struct user_quota *user);
 
 /* Removes a client that has given back all its resources. */
 void user_quota_leave(struct user_quota *user, uint64_t now_ns);

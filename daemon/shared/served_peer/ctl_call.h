@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct client;
+struct list;
 struct request_connection;
 struct session;
 
@@ -41,11 +42,11 @@ struct ctl_call {
 	bool has_brought_fds; /* the request came with descriptors */
 	bool has_foreign_fds; /* the message has some, and the server takes none */
 	uint32_t progress[2]; /* for a handler with several turns: its own, 0 at first */
-	bool has_share;	      /* the user's share lets the request of a viewer go on */
-	bool awaits_news;   /* set with -EINPROGRESS: call again after request_server_wake() only */
-	bool awaits_user;   /* the same: after another request of the user (user_quota.listings) */
-	bool awaits_time;   /* the same: after LIMIT_REPLY_RETRY_MS */
-	uint64_t waits_for; /* request_server.ended_count of then; 0: lacked no resource yet */
+	bool has_share;	      /* the user's share lets the request go on */
+	bool awaits_news; /* set with -EINPROGRESS: call again after request_server_wake() only */
+	bool awaits_time; /* the same: after LIMIT_REPLY_RETRY_MS */
+	struct list *waits_in; /* the same: behind another request of the user, in this list */
+	uint64_t waits_for;    /* request_server.ended_count of then; 0: lacked no resource yet */
 	uint64_t closed_by_ns; /* answered, and waits until then for closes; 0: does not wait */
 	uint64_t sent_by_ns;   /* carried out, and the reply waits until then; 0: does not wait */
 

@@ -188,7 +188,7 @@ int request_connection_dispatch(struct ctl_call *call, size_t received)
 		call->reply_bytes = rnic_ctl_reply_bytes(call->request.header.operation);
 		memset(call->reply.payload, 0, call->reply_bytes);
 		call->awaits_news = false;
-		call->awaits_user = false;
+		call->waits_in = NULL;
 		call->awaits_time = false;
 		status = role->handle(call);
 	}
@@ -314,7 +314,8 @@ static void request_connection_watch(const struct request_connection *connection
 /* Whether the deferred request goes on after news, or after a time, and not in the next turn. */
 static bool request_connection_sleeps(const struct ctl_call *call)
 {
-	return call->awaits_news || call->awaits_user || call->awaits_time || call->sent_by_ns != 0;
+	return call->awaits_news || call->waits_in != NULL || call->awaits_time ||
+	       call->sent_by_ns != 0;
 }
 
 /* Puts the connection where its deferred request goes on. */
@@ -327,8 +328,8 @@ static void request_connection_queue(struct request_connection *connection)
 		if (list_is_empty(&server->unsent))
 			server->retry_ns = clock_now_ns() + LIMIT_REPLY_RETRY_MS * RNIC_NS_PER_MS;
 		list_add_tail(&server->unsent, &connection->resume.node);
-	} else if (call->awaits_user) {
-		list_add_tail(&connection->account->user->listings, &connection->resume.node);
+	} else if (call->waits_in != NULL) {
+		list_add_tail(call->waits_in, &connection->resume.node);
 	} else if (call->awaits_news) {
 		list_add_tail(&server->waiting, &connection->resume.node);
 	} else {
@@ -551,7 +552,7 @@ static void request_connection_serve_one(struct request_connection *connection)
 	memset(call.progress, 0, sizeof(call.progress));
 	call.has_share = false;
 	call.awaits_news = false;
-	call.awaits_user = false;
+	call.waits_in = NULL;
 	call.awaits_time = false;
 	call.waits_for = 0;
 	call.closed_by_ns = 0;

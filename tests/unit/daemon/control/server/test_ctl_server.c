@@ -2,7 +2,6 @@
 #include "daemon/control/server/ctl_dispatch.h"
 #include "daemon/control/server/ctl_server.h"
 #include "daemon/shared/served_peer/request_turn.h"
-#include "daemon/shared/served_peer/request_turn.h"
 
 #include "tests/unit/daemon/device/session/client_fixture.h"
 
@@ -36,6 +35,7 @@ uint64_t __wrap_clock_now_ns(void)
 
 /* A server, and admin clients that have said HELLO; at first there is one. */
 #define OTHER_USER 2
+#define NEW_USER   3 /* has asked for nothing yet */
 
 struct fixture {
 	struct family family;
@@ -206,20 +206,29 @@ static void test_users_take_turns(void **state)
 
 static struct client *connect_client(struct fixture *f);
 
+/* Connects a client of the user `uid` whose latest request looks, or another one. */
+static struct client *connect_asking(struct fixture *f, uid_t uid, bool is_viewing)
+{
+	struct client *client =
+		client_fixture_connect(&f->family, uid, &f->peer_fds[f->client_count++]);
+
+	client->is_viewing = is_viewing;
+	return client;
+}
+
 /* One SHOW of a user asks device processes at a time. */
 static void test_listings_of_a_user(void **state)
 {
 	struct fixture *f = *state;
-	struct client *first = connect_client(f), *second = connect_client(f);
-	struct client *other =
-		client_fixture_connect(&f->family, OTHER_USER, &f->peer_fds[f->client_count++]);
+	struct client *first = connect_asking(f, 1, true), *second = connect_asking(f, 1, true);
+	struct client *other = connect_asking(f, OTHER_USER, true);
 
 	assert_int_equal(client_begin_pages(first), 0);
 	assert_int_equal(client_begin_pages(second), -EBUSY);
 	assert_int_equal(client_begin_pages(other), 0);
-	client_end_listing(second); /* has nothing to end */
+	client_end_request(second); /* has nothing to end */
 	assert_int_equal(client_begin_pages(second), -EBUSY);
-	client_end_listing(first);
+	client_end_request(first);
 	assert_int_equal(client_begin_pages(second), 0);
 	/* The end of a client is the end of its listing. */
 	served_peer_end(&second->peer);
@@ -227,30 +236,85 @@ static void test_listings_of_a_user(void **state)
 	assert_int_equal(client_begin_pages(first), 0);
 }
 
-/* What listings cost comes from the user's share: one part of the time, and a burst before. */
-static void test_share_of_listings(void **state)
+/*
+ * What requests cost comes from a share of the user, one of two: a part of the time, and a burst
+ * before. Neither share pays for the other kind.
+ */
+static void check_share(struct fixture *f, bool is_viewing, uint64_t burst_ns, uint64_t parts)
 {
-	struct fixture *f = *state;
-	struct client *first = connect_client(f), *second = connect_client(f);
-	struct client *other =
-		client_fixture_connect(&f->family, OTHER_USER, &f->peer_fds[f->client_count++]);
+	struct client *first = connect_asking(f, NEW_USER, is_viewing);
+	struct client *second = connect_asking(f, NEW_USER, is_viewing);
+	struct client *unlike = connect_asking(f, NEW_USER, !is_viewing);
+	struct client *other = connect_asking(f, OTHER_USER, is_viewing);
 
-	client_pay_listing(first, LIMIT_LISTING_BURST_NS);
+	client_pay(first, burst_ns);
 	assert_int_equal(client_await_share(first), 0);
-	client_pay_listing(first, LIMIT_LISTING_PAGE_NS);
+	client_pay(first, RNIC_NS_PER_MS);
 	assert_int_equal(client_await_share(first), -EAGAIN);
 	assert_int_equal(client_await_share(second), -EBUSY);
 	assert_int_equal(client_await_share(other), 0);
-	f->family.clients.now_ns += LIMIT_LISTING_PAGE_NS * LIMIT_LISTING_PARTS;
+	assert_int_equal(client_await_share(unlike), 0);
+	f->family.clients.now_ns += RNIC_NS_PER_MS * parts;
 	assert_int_equal(client_await_share(second), -EBUSY);
 	assert_int_equal(client_await_share(first), 0);
 	assert_int_equal(client_await_share(second), 0);
 	/* The end of a client is the end of its wait. */
-	client_pay_listing(first, LIMIT_LISTING_PAGE_NS);
+	client_pay(first, RNIC_NS_PER_MS);
 	assert_int_equal(client_await_share(first), -EAGAIN);
 	served_peer_end(&first->peer);
 	family_reap(&f->family);
 	assert_int_equal(client_await_share(second), -EAGAIN);
+}
+
+static void test_share_of_listings(void **state)
+{
+	check_share(*state, true, LIMIT_LISTING_BURST_NS, LIMIT_LISTING_PARTS);
+}
+
+static void test_share_of_requests(void **state)
+{
+	check_share(*state, false, LIMIT_REQUEST_BURST_NS, LIMIT_REQUEST_PARTS);
+}
+
+/* Who is alone does not wait, and those who wait go on when the other users have gone. */
+static void test_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct client *first = connect_asking(f, NEW_USER, false);
+	struct client *second = connect_asking(f, NEW_USER, false);
+	struct client *greeted =
+		list_first_entry(&f->family.clients.peers.all, struct client, peer.node);
+
+	client_pay(first, 2 * LIMIT_REQUEST_BURST_NS);
+	assert_int_equal(client_await_share(first), -EAGAIN);
+	assert_int_equal(client_await_share(second), -EBUSY);
+	served_peer_end(&greeted->peer);
+	family_reap(&f->family);
+	assert_int_equal(client_await_share(second), 0);
+	assert_int_equal(client_await_share(first), 0);
+	client_pay(first, 4 * LIMIT_REQUEST_BURST_NS);
+	/* Another user comes: nobody of the first is the debtor any more, and little is owed. */
+	connect_asking(f, OTHER_USER, false);
+	f->family.clients.now_ns += LIMIT_REQUEST_BURST_NS * LIMIT_REQUEST_PARTS;
+	assert_int_equal(client_await_share(second), 0);
+}
+
+/* A client that waits for its user's share is not silent: its time for HELLO begins behind that. */
+static void test_waiting_hello_is_not_late(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->family.clients;
+	struct client *client = connect_asking(f, NEW_USER, false);
+
+	connect_asking(f, OTHER_USER, false); /* is silent */
+	client_pay(client, 4 * LIMIT_REQUEST_BURST_NS);
+	assert_int_equal(client_await_share(client), -EAGAIN);
+	set->now_ns += LIMIT_HELLO_MS * RNIC_NS_PER_MS;
+	family_reap(&f->family);
+	assert_false(client_has_gone(client));
+	assert_int_equal(client_await_share(client), 0);
+	assert_true(client->peer.speak_by_ns == set->now_ns + LIMIT_HELLO_MS * RNIC_NS_PER_MS);
+	assert_int_equal(set->peers.count, 2); /* the silent one has gone */
 }
 
 /* A viewer whose user has used up the share is answered later, and other requests go on. */
@@ -264,7 +328,8 @@ static void test_overdrawn_viewers(void **state)
 	create_client(f);
 	create_client_of(f, OTHER_USER);
 	viewer = list_first_entry(&f->family.clients.peers.all, struct client, peer.node);
-	client_pay_listing(viewer, 2 * LIMIT_LISTING_BURST_NS);
+	viewer->is_viewing = true;
+	client_pay(viewer, 2 * LIMIT_LISTING_BURST_NS);
 	for (unsigned i = 0; i < f->client_count; i++)
 		ask(f->peer_fds[i], RNIC_CTL_SHOW, &show, sizeof(show));
 	for (unsigned i = 0; i < 10; i++) {
@@ -432,6 +497,25 @@ static bool hears_end(int fd)
 	return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
 }
 
+/* Opens the server in a folder of its own. */
+static void open_server(struct ctl_server *server, struct client_set *set, char folder[64])
+{
+	char path[96], reason[SOCKET_PATH_REASON_BYTES];
+	const struct ctl_server_config config = {.path = path, .mode = 0666, .taken_fd = -1};
+
+	snprintf(folder, 64, "/tmp/rnic-ctl-server-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/rnicd.sock", folder);
+	assert_int_equal(ctl_server_open(server, set, &config, reason), 0);
+}
+
+static void close_server(struct ctl_server *server, const char *folder)
+{
+	server->set->peers.server.listener = NULL;
+	ctl_server_close(server);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 /*
  * Newcomers are turned away while no descriptor is left. Where even the spare one is missing they
  * wait, without keeping the loop awake.
@@ -441,16 +525,12 @@ static void test_no_descriptor_is_left(void **state)
 	struct rlimit limit, few;
 	struct fixture *f = *state;
 	struct client_set *set = &f->family.clients;
-	char folder[] = "/tmp/rnic-ctl-server-XXXXXX";
-	char path[64], reason[SOCKET_PATH_REASON_BYTES];
-	const struct ctl_server_config config = {.path = path, .mode = 0666, .taken_fd = -1};
 	struct ctl_server server;
+	char folder[64];
 	unsigned count;
 	int fds[64], first, second;
 
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/rnicd.sock", folder);
-	assert_int_equal(ctl_server_open(&server, set, &config, reason), 0);
+	open_server(&server, set, folder);
 	first = connect_to(&server);
 	second = connect_to(&server);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -484,9 +564,44 @@ static void test_no_descriptor_is_left(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	close(first);
 	close(second);
-	set->peers.server.listener = NULL;
-	ctl_server_close(&server);
-	assert_int_equal(rmdir(folder), 0);
+	close_server(&server, folder);
+}
+
+/* Who connects more often than a share of a processor pays for is turned away, until it has paid.
+ */
+static void test_connections_beyond_the_share(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->family.clients;
+	struct ctl_server server;
+	struct user_quota *user;
+	struct served_peer *peer;
+	char folder[64];
+	bool may_have_all;
+	int fds[3];
+
+	open_server(&server, set, folder);
+	fds[0] = connect_to(&server);
+	assert_true(request_turn_run(&set->peers.server));
+	assert_false(hears_end(fds[0]));
+	peer = list_entry(set->peers.all.prev, struct served_peer, node);
+	user = peer->account.user;
+	assert_true(user->may_have_all || user->requests.paid_ns > set->now_ns);
+	may_have_all = user->may_have_all; /* the user of the test may be that of the daemon */
+	user->may_have_all = false;
+	processor_share_charge(&user->requests, 4 * LIMIT_REQUEST_BURST_NS, set->now_ns);
+	fds[1] = connect_to(&server);
+	assert_true(request_turn_run(&set->peers.server));
+	assert_true(hears_end(fds[1]));
+	assert_false(hears_end(fds[0]));
+	set->now_ns += 2 * LIMIT_REQUEST_BURST_NS * LIMIT_REQUEST_PARTS;
+	fds[2] = connect_to(&server);
+	assert_true(request_turn_run(&set->peers.server));
+	assert_false(hears_end(fds[2]));
+	user->may_have_all = may_have_all;
+	for (unsigned i = 0; i < COUNT_OF(fds); i++)
+		close(fds[i]);
+	close_server(&server, folder);
 }
 
 int main(void)
@@ -497,11 +612,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_users_take_turns, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_listings_of_a_user, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_share_of_listings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_share_of_requests, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waiting_hello_is_not_late, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_overdrawn_viewers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_descriptor_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_older_library_hears_why, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_device_operations_break, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_descriptor_is_left, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_connections_beyond_the_share, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,11 +206,11 @@ static void test_newcomers(void **state)
 	}
 }
 
-/* A user without clients is known for a while, and until the listings are paid. */
+/* A user without clients is known for a while, and until the requests are paid. */
 static void test_accounts_outlive_clients(void **state)
 {
 	static const struct {
-		uint64_t listing_ns, back_ns;
+		uint64_t paid_ns, back_ns;
 		bool is_known;
 	} rows[] = {
 		{1, 0, true},
@@ -224,11 +224,11 @@ static void test_accounts_outlive_clients(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct user_quota *user = user_quota_join(&f->users, stranger((uint32_t)i), 0);
 
-		user->listing_ns = rows[i].listing_ns;
+		user->requests.paid_ns = rows[i].paid_ns;
 		user_quota_leave(user, 0);
 		assert_int_equal(f->users.place_count, 0);
 		user = user_quota_join(&f->users, stranger((uint32_t)i), rows[i].back_ns);
-		assert_int_equal(user->listing_ns, rows[i].is_known ? rows[i].listing_ns : 0);
+		assert_int_equal(user->requests.paid_ns, rows[i].is_known ? rows[i].paid_ns : 0);
 		user_quota_leave(user, 10 * USER_QUOTA_KEPT_NS);
 	}
 }
