@@ -240,6 +240,20 @@ static void responder_transmit_resource(struct engine *engine, struct qp *qp,
 		responder_resource->answer.next_packet < responder_resource->answer.end_packet;
 }
 
+/*
+ * Answers leave in the order of their PSNs, also when a duplicate of an earlier request comes while
+ * a READ is being answered: its acknowledgement waits for the end of the READ's answer. Linux rxe
+ * takes an ACK in the midst of that answer for the answer's end (findings/rxe-late-ack-in-read.sh).
+ */
+static bool answers_before_acknowledge(const struct responder *responder,
+				       const struct responder_resource *responder_resource)
+{
+	const struct responder_resources_answer *answer = &responder_resource->answer;
+
+	return !responder->has_acknowledge || answer->next_packet > answer->first_packet ||
+	       rnic_psn_distance(responder->acknowledge_psn, responder_resource->psn) >= 0;
+}
+
 bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct responder *responder = &qp->responder;
@@ -261,8 +275,7 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	}
 	responder_resource = responder_resources_next_pending(&responder->resources);
 	if (responder_resource != NULL &&
-	    (!responder->has_acknowledge ||
-	     rnic_psn_distance(responder->acknowledge_psn, responder_resource->psn) >= 0)) {
+	    answers_before_acknowledge(responder, responder_resource)) {
 		if (responder_resource->operation == RNIC_OPERATION_READ_REQUEST &&
 		    !congestion_try_send(engine, qp))
 			return false;
