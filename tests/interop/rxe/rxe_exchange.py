@@ -9,11 +9,12 @@ or a WRITE put it, the responder's where a READ did, and everywhere else what wa
 import random
 from typing import NamedTuple
 
-from rxe_peer import (Access, BIND_MW, BUFFER_BYTES, QKEY, SIGNALED, Service, Status, WC_GRH,
-                      WC_IP_CSUM_OK, WC_RECV, WC_RECV_RDMA_WITH_IMM, WC_WITH_IMM, WC_WITH_INV,
-                      WINDOW_2)
+from rxe_peer import (Access, BIND_MW, BUFFER_BYTES, QKEY, SIGNALED, Service, State, Status,
+                      WC_GRH, WC_IP_CSUM_OK, WC_RECV, WC_RECV_RDMA_WITH_IMM, WC_WITH_IMM,
+                      WC_WITH_INV, WINDOW_2)
 
 POLL_MS = 20000
+BRIEF_MS = 60            # for what must not come
 GRH_BYTES = 40
 COUNTER_BYTES = 64       # in front of the buffer: what the atomics change
 SLOT_GAP = 71            # bytes between two messages that nobody may touch; odd, to be unaligned
@@ -120,6 +121,7 @@ class Exchange:
         self.counter = 0x0102030405060708
         self.windows = {}
         self.originals = {}      # message -> what an atomic must have found
+        self.statuses = []       # of the requests
         self.wrong = []
 
     @staticmethod
@@ -187,7 +189,10 @@ class Exchange:
         self.check_requests(self.requester.poll("send", len(self.messages), POLL_MS))
         receives = [number for number, message in enumerate(self.messages)
                     if message.kind.takes_receive]
-        self.check_receives(receives, self.responder.poll("recv", len(receives), POLL_MS))
+        # Nothing more comes from a requester that has failed.
+        has_failed = any(status != Status.SUCCESS for status in self.statuses)
+        self.check_receives(receives, self.responder.poll("recv", len(receives),
+                                                          BRIEF_MS if has_failed else POLL_MS))
         self.check_atomics()
         self.wrong += self.requester.wrong_bytes(self.checks("READ"))
         self.wrong += self.responder.wrong_bytes(self.checks("WRITE"))
@@ -197,6 +202,7 @@ class Exchange:
         expected = [(number, Status.SUCCESS, message.kind.completion)
                     for number, message in enumerate(self.messages)]
         found = [(wc.wr_id, wc.status, wc.opcode) for wc in completions]
+        self.statuses = [wc.status for wc in completions]
         if len(found) != len(expected):
             self.wrong.append(f"{self.requester.peer.name}: {len(found)} send completions, not "
                               f"{len(expected)}")
@@ -237,6 +243,20 @@ class Exchange:
                 WC_RECV_RDMA_WITH_IMM if message.kind.is_write else WC_RECV,
                 message.size + (GRH_BYTES if is_datagram else 0), flags, immediate,
                 self.responder.qpn, self.requester.qpn if is_datagram else None)
+
+    def breaks_at_read(self, mtu):
+        """Whether requests succeed up to a READ of more than a packet, and nothing else is wrong
+        than that the requester has failed with it (READ_ENDS_WITH_ACKNOWLEDGE in DEVIATIONS)."""
+        done = self.statuses.count(Status.SUCCESS)
+        flushed = [Status.WR_FLUSH_ERR] * (len(self.messages) - done)
+        last = self.messages[done - 1] if done else None
+        if (last is None or not last.kind.is_read or last.size <= mtu
+                or self.statuses != [Status.SUCCESS] * done + flushed
+                or self.requester.state() != State.ERR):
+            return False
+        self.messages = self.messages[:done - 1]
+        return not (self.requester.wrong_bytes(self.checks("READ"))
+                    + self.responder.wrong_bytes(self.checks("WRITE")))
 
     def check_atomics(self):
         if not self.originals:

@@ -25,7 +25,7 @@ guest_programs=(rdma tc ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_
 	ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat
 	rping ucmatose udaddy)
 guest_modules=(virtio_pci virtio_net virtio_console ib_uverbs rdma_rxe rdma_ucm crc32_generic
-	sch_netem ifb sch_ingress cls_matchall act_mirred)
+	sch_netem sch_prio ifb sch_ingress cls_matchall cls_u32 act_mirred)
 
 guest_refusal() {
 	local program

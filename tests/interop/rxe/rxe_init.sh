@@ -7,7 +7,7 @@
 . /guest_mounts.sh
 # Some are part of one kernel and modules of the next.
 for module in virtio_pci virtio_net virtio_console ib_uverbs crc32_generic rdma_rxe rdma_ucm \
-	sch_netem sch_ingress cls_matchall act_mirred; do
+	sch_netem sch_prio sch_ingress cls_matchall cls_u32 act_mirred; do
 	modprobe -q $module
 done
 modprobe ifb numifbs=1

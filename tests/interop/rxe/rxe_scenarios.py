@@ -6,13 +6,12 @@ version and returns what is wrong, as a list of texts.
 import time
 
 from rxe_cases import FEW_RETRIES, PATH_MTUS, PORT_MTU
-from rxe_exchange import (Exchange, GRH_BYTES, OPERATIONS, POLL_MS, bind_window, exchange, lay_out,
-                          mixed_plan)
+from rxe_exchange import (BRIEF_MS, Exchange, GRH_BYTES, OPERATIONS, POLL_MS, bind_window,
+                          exchange, lay_out, mixed_plan)
 from rxe_peer import (BUFFER_BYTES, Endpoint, QKEY, SIGNALED, Service, State, Status, connect)
 
 RC_OPERATIONS = [name for name, kind in OPERATIONS.items()
                  if Service.RC in kind.services and not kind.invalidates]
-BRIEF_MS = 60       # for what must not come
 LATE_RETRY = 16     # the timeout of a requester that asks again after the answers could come
 
 
@@ -166,6 +165,40 @@ def without_answers(requester, responder, family, plan, timeout=14):
     finally:
         guest.run("/bin/tc qdisc del dev eth0 root")
     return unless("completions without an answer", early, []) + run.finish()
+
+
+# Where the opcode is, behind the headers of IP and UDP.
+OPCODE_OFFSETS = {4: ("ip", 28), 6: ("ipv6", 48)}
+ACKNOWLEDGE, READ_RESPONSE_LAST = 0x11, 0x0f
+
+
+def delay_answers(guest, device, family, delays_ms):
+    """For netem on a device of the guest: the packets of up to two opcodes are late, others not."""
+    protocol, offset = OPCODE_OFFSETS[family]
+    guest.run(f"/bin/tc qdisc add dev {device} root handle 1: prio")
+    for band, (opcode, delay_ms) in zip((1, 3), delays_ms.items()):
+        guest.run(f"/bin/tc qdisc add dev {device} parent 1:{band} netem delay {delay_ms}ms && "
+                  f"/bin/tc filter add dev {device} parent 1: protocol {protocol} u32 "
+                  f"match u8 {opcode} 0xff at {offset} flowid 1:{band}")
+
+
+def late_acknowledge(requester, responder, family):
+    """The ACK of a WRITE comes amid the answer to the READ behind it, which implied it."""
+    guest = requester if requester.name == "rxe" else responder
+    ends = rc_pair(requester, responder, family, {"timeout": LATE_RETRY})
+    device = "eth0"
+    if guest is requester:
+        device = "ifb0"
+        guest.run("ip link set ifb0 up && /bin/tc qdisc add dev eth0 ingress && "
+                  "/bin/tc filter add dev eth0 ingress matchall "
+                  "action mirred egress redirect dev ifb0")
+    try:
+        delay_answers(guest, device, family, {ACKNOWLEDGE: 20, READ_RESPONSE_LAST: 40})
+        wrong = exchange(*ends, lay_out([("WRITE", 100), ("READ", 2000)]))
+        return wrong + unless("state", ends[0].state(), State.RTS)
+    finally:
+        guest.run(f"(/bin/tc qdisc del dev {device} root; "
+                  "/bin/tc qdisc del dev eth0 ingress; true) 2>/dev/null")
 
 
 def outage(requester, responder, family):
@@ -346,6 +379,7 @@ SCENARIOS = {
     "RC peer destroyed": silent_after_destroy,
     "RC peer in error": peer_in_error,
     "RC outage": outage,
+    "RC late acknowledgement amid a READ": late_acknowledge,
     "RC READ before an empty WRITE, asked for again": read_before_empty_write,
     "RC empty READ, asked for again": empty_read_again,
     "RC invalidate unknown key": invalidate_unknown_key,
