@@ -3,7 +3,7 @@
 
 #include "proto/base/bits.h"
 
-#include <stddef.h>
+#include <string.h>
 
 static const struct rnic_cause_row rows[] = {
 #define CAUSE(code, name, status, clause, sentence, hint)                                          \
@@ -21,6 +21,14 @@ const struct rnic_cause_row *rnic_cause_of(uint32_t code)
 {
 	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++)
 		if (rows[i].code == code)
+			return &rows[i];
+	return NULL;
+}
+
+const struct rnic_cause_row *rnic_cause_named(const char *name, size_t length)
+{
+	for (uint32_t i = 0; i < RNIC_COUNT_OF(rows); i++)
+		if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
 			return &rows[i];
 	return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "proto/base/verbs_types.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum rnic_cause {
@@ -31,5 +32,8 @@ const struct rnic_cause_row *rnic_cause_row(uint32_t index);
 
 /* The row with this code; NULL: there is none. */
 const struct rnic_cause_row *rnic_cause_of(uint32_t code);
+
+/* The row with this name, which need not end after `length` bytes; NULL: there is none. */
+const struct rnic_cause_row *rnic_cause_named(const char *name, size_t length);
 
 #endif

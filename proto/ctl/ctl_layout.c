@@ -509,13 +509,14 @@ RNIC_AT(struct rnic_show_srq, limit, 20);
 RNIC_AT(struct rnic_show_srq, posted, 24);
 RNIC_AT(struct rnic_show_srq, is_xrc, 28);
 
-RNIC_SIZE(struct rnic_show_trouble, 288);
+RNIC_SIZE(struct rnic_show_trouble, 296);
 RNIC_AT(struct rnic_show_trouble, age_ms, 0);
 RNIC_AT(struct rnic_show_trouble, pid, 8);
 RNIC_AT(struct rnic_show_trouble, uid, 12);
-RNIC_AT(struct rnic_show_trouble, program, 16);
-RNIC_AT(struct rnic_show_trouble, subject, 32);
-RNIC_AT(struct rnic_show_trouble, reason, 128);
+RNIC_AT(struct rnic_show_trouble, cause, 16);
+RNIC_AT(struct rnic_show_trouble, program, 24);
+RNIC_AT(struct rnic_show_trouble, subject, 40);
+RNIC_AT(struct rnic_show_trouble, reason, 136);
 
 RNIC_SIZE(struct rnic_show_record, 72);
 RNIC_AT(struct rnic_show_record, client_id, 0);

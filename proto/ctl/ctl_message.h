@@ -770,6 +770,8 @@ struct rnic_show_trouble {
 	uint64_t age_ms;
 	uint32_t pid;
 	uint32_t uid;
+	uint32_t cause; /* enum rnic_cause */
+	uint32_t reserved;
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES]; /* "queue pair 0x61251f", "MODIFY_QP" */
 	char reason[RNIC_CTL_TEXT_BYTES];	  /* a sentence */

@@ -82,11 +82,12 @@ RNIC_AT(struct rnic_process_group, group, 0);
 RNIC_AT(struct rnic_process_group, status, 16);
 RNIC_AT(struct rnic_process_group, reserved, 20);
 
-RNIC_SIZE(struct rnic_process_trouble, 264);
+RNIC_SIZE(struct rnic_process_trouble, 272);
 RNIC_AT(struct rnic_process_trouble, client_id, 0);
 RNIC_AT(struct rnic_process_trouble, undelivered_error, 4);
-RNIC_AT(struct rnic_process_trouble, subject, 8);
-RNIC_AT(struct rnic_process_trouble, reason, 104);
+RNIC_AT(struct rnic_process_trouble, cause, 8);
+RNIC_AT(struct rnic_process_trouble, subject, 16);
+RNIC_AT(struct rnic_process_trouble, reason, 112);
 
 RNIC_SIZE(struct rnic_process_client_gone, 8);
 RNIC_AT(struct rnic_process_client_gone, client_id, 0);

@@ -221,6 +221,8 @@ struct rnic_process_group {
 struct rnic_process_trouble {
 	uint32_t client_id;	   /* 0: of all clients, not of one */
 	int32_t undelivered_error; /* why packets do not arrive: negative errno, or 0 */
+	uint32_t cause;		   /* enum rnic_cause, one that has a row */
+	uint32_t reserved;
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];
 };

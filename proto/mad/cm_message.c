@@ -190,3 +190,31 @@ const char *rnic_cm_kind_text(uint32_t kind)
 		return NULL;
 	return texts[kind - RNIC_CM_REQ];
 }
+
+enum rnic_cause rnic_cm_reject_cause(uint32_t reason)
+{
+	switch ((enum rnic_cm_reject_reason)reason) {
+	case RNIC_CM_REJECT_INVALID_SERVICE_ID:
+		return RNIC_CAUSE_CM_NO_LISTENER;
+	case RNIC_CM_REJECT_CONSUMER:
+		return RNIC_CAUSE_CM_REFUSED;
+	case RNIC_CM_REJECT_STALE_CONNECTION:
+		return RNIC_CAUSE_CM_STALE;
+	case RNIC_CM_REJECT_TIMEOUT:
+		return RNIC_CAUSE_CM_UNANSWERED;
+	default:
+		return RNIC_CAUSE_CM_REJECTED;
+	}
+}
+
+enum rnic_cause rnic_cm_sidr_cause(uint32_t status)
+{
+	switch ((enum rnic_cm_sidr_status)status) {
+	case RNIC_CM_SIDR_UNSUPPORTED:
+		return RNIC_CAUSE_CM_NO_LISTENER;
+	case RNIC_CM_SIDR_REJECT:
+		return RNIC_CAUSE_CM_REFUSED;
+	default:
+		return RNIC_CAUSE_CM_REJECTED;
+	}
+}

@@ -9,6 +9,7 @@
 #ifndef PROTO_MAD_CM_MESSAGE_H
 #define PROTO_MAD_CM_MESSAGE_H
 
+#include "proto/base/causes.h"
 #include "proto/mad/cm_fields.def"
 #include "proto/mad/mad.h"
 
@@ -154,5 +155,9 @@ void rnic_cm_encode(const struct rnic_cm_message *message, uint8_t out[RNIC_MAD_
 
 /* "REQ"; NULL for a number that is no message. */
 const char *rnic_cm_kind_text(uint32_t kind);
+
+/* What a REJ of this reason, and a SIDR_REP of this status other than SUCCESS, stand for. */
+enum rnic_cause rnic_cm_reject_cause(uint32_t reason);
+enum rnic_cause rnic_cm_sidr_cause(uint32_t status);
 
 #endif

@@ -206,7 +206,8 @@ static size_t seed_file(uint8_t out[FUZZ_SEED_BYTES_MAX])
 		"\"peer_qpn\":8454146,\"send_posted\":1,\"recv_posted\":0,\"send_psn\":1,"
 		"\"unacknowledged_psn\":1,\"expected_psn\":1,\"last_error\":\"\","
 		"\"waiting_for\":\"w\"}],"
-		"\"troubles\":[{\"age_ms\":1,\"pid\":44,\"uid\":0,\"program\":\"prog\","
+		"\"troubles\":[{\"age_ms\":1,\"pid\":44,\"uid\":0,\"cause\":171,"
+		"\"program\":\"prog\","
 		"\"subject\":\"queue pair 0x800001\",\"reason\":\"r\"}],"
 		"\"clients\":[{\"client_id\":1,\"pid\":44,\"uid\":0,\"program\":\"prog\"}]}";
 

@@ -2,6 +2,7 @@
 #include "tools/rnicctl/ended_troubles.h"
 
 #include "lib/client/native/socket_list.h"
+#include "proto/base/causes.h"
 #include "tools/rnicctl/row_kinds.h"
 
 #include <errno.h>
@@ -26,9 +27,25 @@ static bool ended_copy(char *text, size_t room, const char *from, size_t length)
 	return true;
 }
 
+/* Takes " (CAUSE)" off the end of a reason. The log of an older daemon names no causes. */
+static size_t ended_cut_cause(const char *reason, uint32_t *cause)
+{
+	const size_t length = strlen(reason);
+	const char *bracket = strrchr(reason, '(');
+	const struct rnic_cause_row *row;
+
+	if (bracket == NULL || bracket == reason || bracket[-1] != ' ' || reason[length - 1] != ')')
+		return length;
+	row = rnic_cause_named(bracket + 1, (size_t)(reason + length - 1 - (bracket + 1)));
+	if (row == NULL)
+		return length;
+	*cause = row->code;
+	return (size_t)(bracket - 1 - reason);
+}
+
 /*
- * Takes a line of trouble_log_note(): PROGRAM (pid N, user N), SUBJECT: REASON. A subject may have
- * an IPv6 address, but no colon before a space.
+ * Takes a line of trouble_log_note(): PROGRAM (pid N, user N), SUBJECT: REASON (CAUSE). A subject
+ * may have an IPv6 address, but no colon before a space.
  */
 static bool ended_parse(const char *line, struct rnic_show_trouble *row)
 {
@@ -45,9 +62,10 @@ static bool ended_parse(const char *line, struct rnic_show_trouble *row)
 	subject = who + used;
 	colon = strstr(subject, ": ");
 	return colon != NULL &&
+	       ended_copy(row->reason, sizeof(row->reason), colon + 2,
+			  ended_cut_cause(colon + 2, &row->cause)) &&
 	       ended_copy(row->program, sizeof(row->program), line, (size_t)(who - line)) &&
-	       ended_copy(row->subject, sizeof(row->subject), subject, (size_t)(colon - subject)) &&
-	       ended_copy(row->reason, sizeof(row->reason), colon + 2, strlen(colon + 2));
+	       ended_copy(row->subject, sizeof(row->subject), subject, (size_t)(colon - subject));
 }
 
 /* Opens the log when it is this user's alone to write; root reads those of all. */

@@ -109,25 +109,12 @@ static void print_explanation_json(const struct explanation *explanation)
 	json_decref(document);
 }
 
-/* Troubles of the device itself are about packets; all others are refused calls. */
-static const struct rnic_cause_row *refusal_cause(const struct evidence *own,
-						  const struct rnic_show_trouble *trouble)
-{
-	const struct rnic_cause_row *connection = explain_cm_trouble(own, trouble);
-
-	if (connection != NULL)
-		return connection;
-	if (strncmp(trouble->subject, "packets to ", strlen("packets to ")) == 0)
-		return rnic_cause_of(RNIC_CAUSE_UNREACHABLE);
-	if (strstr(trouble->reason, "they go to queue pair") != NULL)
-		return rnic_cause_of(RNIC_CAUSE_UNKNOWN_QPN);
-	return rnic_cause_of(RNIC_CAUSE_REFUSED);
-}
-
 static void print_failure(const struct explain_request *request,
 			  const struct rnic_show_trouble *trouble,
 			  const struct rnic_cause_row *cause)
 {
+	/* That nobody answered is what was seen. The record, which is not there, may say why. */
+	const bool is_undetermined = cause->code == RNIC_CAUSE_RETRY_EXCEEDED;
 	json_t *document;
 
 	if (!request->json) {
@@ -135,22 +122,26 @@ static void print_failure(const struct explain_request *request,
 		       trouble->pid);
 		if (!request->sources[0].is_of_log)
 			printf(", %" PRIu64 " ms ago", trouble->age_ms);
-		printf("\n  0x%02x %s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
-		       cause->sentence, trouble->reason, cause->hint);
+		printf("\n  0x%02x %s%s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
+		       is_undetermined ? ", first cause undetermined" : "", cause->sentence,
+		       trouble->reason, cause->hint);
 		return;
 	}
 	document = json_pack("{ss si ss ss sb ss}", "subject", trouble->subject, "pid",
 			     trouble->pid, "program", trouble->program, "cause", cause->name,
-			     "undetermined", 0, "detail", trouble->reason);
+			     "undetermined", is_undetermined, "detail", trouble->reason);
 	json_dumpf(document, stdout, JSON_COMPACT);
 	putchar('\n');
 	json_decref(document);
 }
 
-static void print_refusal(const struct explain_request *request,
+/* The log of an older daemon names no causes: most of its troubles are refused calls. */
+static void print_trouble(const struct explain_request *request,
 			  const struct rnic_show_trouble *trouble)
 {
-	print_failure(request, trouble, refusal_cause(&request->sources[0], trouble));
+	const struct rnic_cause_row *cause = rnic_cause_of(trouble->cause);
+
+	print_failure(request, trouble, cause != NULL ? cause : rnic_cause_of(RNIC_CAUSE_REFUSED));
 }
 
 /* --- choosing -------------------------------------------------------------------------------- */
@@ -252,7 +243,7 @@ static size_t report_process(const struct explain_request *request, const struct
 
 		if (is_recorded(own, trouble) || !is_wanted(wanted, trouble->program, trouble->pid))
 			continue;
-		print_refusal(request, trouble);
+		print_trouble(request, trouble);
 		printed++;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -353,7 +344,7 @@ static size_t report_rest(const struct explain_request *request)
 	for (size_t i = 0; i < own->trouble_count; i++) {
 		if (strcmp(own->troubles[i].program, DEVICE_PROGRAM) != 0)
 			continue;
-		print_refusal(request, &own->troubles[i]);
+		print_trouble(request, &own->troubles[i]);
 		printed++;
 	}
 	for (size_t i = 0; i < own->record_count; i++) {
@@ -397,7 +388,7 @@ size_t explain_report_last(const struct explain_request *request)
 			break;
 		/* A peer's packets for nobody are the last failure, and no program's. */
 		if (strncmp(trouble->subject, "packets from ", strlen("packets from ")) == 0) {
-			print_refusal(request, trouble);
+			print_trouble(request, trouble);
 			return 1;
 		}
 		if (strcmp(trouble->program, DEVICE_PROGRAM) == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/rnicctl/row_kinds.h"
 
+#include "proto/base/causes.h"
 #include "proto/base/path_limit.h"
 #include "proto/base/record.h"
 #include "proto/ctl/ctl_cm.h"
@@ -286,11 +287,20 @@ static const struct column cm_columns[] = {
 	{"last_error", "last error", COLUMN_SENTENCE, MEMBER(rnic_show_cm, last_error), NULL},
 };
 
+/* The log of an older daemon names no causes. */
+static const char *cause_name(uint32_t value)
+{
+	const struct rnic_cause_row *row = rnic_cause_of(value);
+
+	return row != NULL ? row->name : "-";
+}
+
 static const struct column trouble_columns[] = {
 	{"age_ms", "MS AGO", COLUMN_U64, MEMBER(rnic_show_trouble, age_ms), NULL},
 	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_trouble, program), NULL},
 	{"pid", "PID", COLUMN_U32, MEMBER(rnic_show_trouble, pid), NULL},
 	{"uid", "UID", COLUMN_U32, MEMBER(rnic_show_trouble, uid), NULL},
+	{"cause", "CAUSE", COLUMN_NAMED_U32, MEMBER(rnic_show_trouble, cause), cause_name},
 	{"subject", "WHAT", COLUMN_TEXT, MEMBER(rnic_show_trouble, subject), NULL},
 	{"reason", "why", COLUMN_SENTENCE, MEMBER(rnic_show_trouble, reason), NULL},
 };

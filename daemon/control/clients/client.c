@@ -291,10 +291,11 @@ bool client_set_shuts_out(struct client_set *set, uid_t uid)
 }
 
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
-			      const char *subject, const char *reason)
+			      enum rnic_cause cause, const char *subject, const char *reason)
 {
 	struct trouble trouble = {
 		.at_ns = set->now_ns,
+		.cause = cause,
 		.pid = gone->pid,
 		.uid = gone->uid,
 		.account = client_set_account(set, gone->uid),
@@ -306,12 +307,13 @@ void client_note_late_trouble(struct client_set *set, const struct gone_client *
 	trouble_log_note(&set->trouble_log, &trouble);
 }
 
-void client_note_trouble(struct client *client, const char *subject, const char *reason)
+void client_note_trouble(struct client *client, enum rnic_cause cause, const char *subject,
+			 const char *reason)
 {
 	struct gone_client present = {.pid = client->peer.pid, .uid = client->peer.uid};
 
 	memcpy(present.program, client->peer.program, sizeof(present.program));
-	client_note_late_trouble(client->set, &present, subject, reason);
+	client_note_late_trouble(client->set, &present, cause, subject, reason);
 }
 
 struct client *client_find(const struct client_set *set, uint32_t client_id)

@@ -16,6 +16,7 @@
 #include "daemon/shared/reports/show_rows.h"
 #include "daemon/shared/served_peer/served_peer.h"
 #include "lib/nic/base/list.h"
+#include "proto/base/causes.h"
 #include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
@@ -89,7 +90,7 @@ bool client_has_gone(struct client *client);
 
 /* Notes the failure `subject` of a client that has gone. */
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
-			      const char *subject, const char *reason);
+			      enum rnic_cause cause, const char *subject, const char *reason);
 
 /* Returns the client numbered `client_id`; NULL: there is none, or no more. */
 struct client *client_find(const struct client_set *set, uint32_t client_id);
@@ -147,6 +148,7 @@ bool client_set_is_overdrawn(struct client_set *set, uid_t uid);
 void client_set_pay(struct client_set *set, uid_t uid, uint64_t cpu_ns);
 
 /* Notes a failure for the client, which rnicctl shows. */
-void client_note_trouble(struct client *client, const char *subject, const char *reason);
+void client_note_trouble(struct client *client, enum rnic_cause cause, const char *subject,
+			 const char *reason);
 
 #endif

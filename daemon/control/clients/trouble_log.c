@@ -126,10 +126,11 @@ void trouble_log_note(struct trouble_log *trouble_log, const struct trouble *tro
 	noted->logged_ns = logged_ns;
 	if (is_logged)
 		return;
-	log_from_client(
-		trouble->is_of_all ? LOG_NO_USER : trouble->uid, "%s (pid %d, user %u), %s: %s",
-		trouble->program[0] != '\0' ? trouble->program : "unnamed", (int)trouble->pid,
-		(unsigned)trouble->uid, trouble->subject, trouble->reason);
+	log_from_client(trouble->is_of_all ? LOG_NO_USER : trouble->uid,
+			"%s (pid %d, user %u), %s: %s (%s)",
+			trouble->program[0] != '\0' ? trouble->program : "unnamed",
+			(int)trouble->pid, (unsigned)trouble->uid, trouble->subject,
+			trouble->reason, rnic_cause_of(trouble->cause)->name);
 }
 
 bool trouble_log_may_note(struct trouble_log *trouble_log, const struct trouble *trouble)

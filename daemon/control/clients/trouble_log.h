@@ -2,8 +2,8 @@
 /*
  * The troubles of the programs of a device, for the person who looks for a cause: queue pairs that
  * failed or dropped something, and refused requests, connections and packets. Each trouble is a
- * line of the log. The last ones are kept for rnicctl, because the program concerned has often
- * ended.
+ * line of the log, which ends in the name of its cause. The last ones are kept for rnicctl, because
+ * the program concerned has often ended.
  *
  * The set of clients owns the list. The list is bounded: a new trouble replaces the oldest one of
  * the program that has most of them, of the user who has most of them. The subordinate ids of one
@@ -12,6 +12,7 @@
 #ifndef DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
 #define DAEMON_CONTROL_CLIENTS_TROUBLE_LOG_H
 
+#include "proto/base/causes.h"
 #include "proto/ctl/ctl_message.h"
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@ struct trouble {
 	uid_t account;	       /* the user as whom `uid` counts: subordinate_ids.h */
 	bool is_of_all;	       /* concerns the device: every user may know */
 	int undelivered_error; /* the network's error for the subject; 0: another kind of trouble */
+	enum rnic_cause cause;
 	char program[RNIC_CTL_NAME_BYTES];
 	char subject[RNIC_TROUBLE_SUBJECT_BYTES];
 	char reason[RNIC_CTL_TEXT_BYTES];

@@ -218,7 +218,7 @@ void cm_identifier_note_trouble(const struct client_cm_id *id)
 	snprintf(subject, sizeof(subject), "connection to %s port %u", peer, id->peer.port);
 	cm_identifier_last_error(id, reason, sizeof(reason));
 	if (reason[0] != '\0')
-		client_note_trouble(id->client, subject, reason);
+		client_note_trouble(id->client, cm_identifier_cause(id), subject, reason);
 }
 
 void cm_identifier_note_failure(struct client_cm_id *id, enum rnic_cm_event_type type, int status)

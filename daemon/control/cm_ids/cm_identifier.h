@@ -18,6 +18,7 @@
 #include "daemon/control/cm_ids/cm_channel.h"
 #include "daemon/control/network/neighbour_queries.h"
 #include "lib/nic/base/list.h"
+#include "proto/base/causes.h"
 #include "proto/ctl/ctl_cm.h"
 
 #include <stdbool.h>
@@ -162,6 +163,9 @@ void cm_identifier_look(struct client *client, struct client_cm_channel *channel
  * were not taken to another channel of the same client.
  */
 void cm_identifier_migrate(struct client_cm_id *id, struct client_cm_channel *channel);
+
+/* The cause of the last failure, which there is. */
+enum rnic_cause cm_identifier_cause(const struct client_cm_id *id);
 
 /* The last failure, and what the identifier waits for now: sentences, or empty. */
 void cm_identifier_last_error(const struct client_cm_id *id, char *text, uint32_t text_bytes);

@@ -2,6 +2,7 @@
 /* Sentences for display: what an identifier waits for, and what went wrong. */
 #include "daemon/control/cm_ids/cm_identifier.h"
 
+#include "proto/mad/cm_message.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>
@@ -48,6 +49,20 @@ void cm_identifier_last_error(const struct client_cm_id *id, char *text, uint32_
 	default:
 		snprintf(text, text_bytes, "%s", "");
 		break;
+	}
+}
+
+enum rnic_cause cm_identifier_cause(const struct client_cm_id *id)
+{
+	switch (id->failure) {
+	case RNIC_CM_ADDR_ERROR:
+		return RNIC_CAUSE_UNREACHABLE;
+	case RNIC_CM_REJECTED:
+		return id->qp_type == RNIC_QP_TYPE_UD
+			       ? rnic_cm_sidr_cause((uint32_t)id->failure_status)
+			       : rnic_cm_reject_cause((uint32_t)id->failure_status);
+	default:
+		return RNIC_CAUSE_CM_UNANSWERED;
 	}
 }
 

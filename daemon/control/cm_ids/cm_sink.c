@@ -7,6 +7,7 @@
 #include "daemon/control/cm_ids/cm_attributes.h"
 #include "daemon/control/cm_ids/cm_identifier.h"
 #include "daemon/control/supervisor/device_set.h"
+#include "proto/base/causes.h"
 #include "proto/wire/gid.h"
 
 #include <stdio.h>
@@ -179,6 +180,7 @@ static void note_stranger(struct client_set *set, const char *peer)
 		.pid = getpid(),
 		.uid = geteuid(),
 		.is_of_all = true,
+		.cause = RNIC_CAUSE_BAD_PORT,
 		.program = "rnicd",
 		.reason = "connection messages from a UDP port that is not the peer's were "
 			  "dropped: forged, or see --peer-ports",
@@ -206,7 +208,7 @@ static void cm_sink_strange_port(void *context, const struct cm_strange_port *st
 		 "a message from UDP port %u, not %u as before, was dropped: it is forged, or the "
 		 "peer changes ports (rnicd --peer-ports any)",
 		 strange->port, strange->wanted);
-	client_note_trouble(id->client, subject, reason);
+	client_note_trouble(id->client, RNIC_CAUSE_BAD_PORT, subject, reason);
 }
 
 static void cm_sink_ask_peer(void *context, uint32_t qpn, uint32_t comm_id)

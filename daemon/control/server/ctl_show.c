@@ -146,6 +146,7 @@ static void show_troubles(struct show_walk *walk)
 		row->age_ms = (set->now_ns - trouble->at_ns) / RNIC_NS_PER_MS;
 		row->pid = (uint32_t)trouble->pid;
 		row->uid = trouble->uid;
+		row->cause = trouble->cause;
 		memcpy(row->program, trouble->program, sizeof(row->program));
 		memcpy(row->subject, trouble->subject, sizeof(row->subject));
 		memcpy(row->reason, trouble->reason, sizeof(row->reason));

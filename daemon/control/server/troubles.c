@@ -8,6 +8,7 @@
 #include "daemon/shared/link/device_facts.h"
 #include "daemon/shared/reports/trouble_text.h"
 #include "lib/nic/port/port.h"
+#include "proto/base/causes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ void trouble_of_request(struct client *client, uint16_t operation, int error, co
 
 	if (!client->is_admin &&
 	    trouble_text_of_request(&trouble, client->peer.client_id, operation, error, reason))
-		client_note_trouble(client, trouble.subject, trouble.reason);
+		client_note_trouble(client, trouble.cause, trouble.subject, trouble.reason);
 }
 
 /* Notes a trouble that is no client's, unless the network reports too many. */
@@ -29,6 +30,7 @@ static void troubles_note(struct client_set *set, struct trouble *trouble,
 	trouble->at_ns = set->now_ns;
 	trouble->account = client_set_account(set, trouble->uid);
 	trouble->undelivered_error = told->undelivered_error;
+	trouble->cause = told->cause;
 	snprintf(trouble->program, sizeof(trouble->program), "rnicd");
 	memcpy(trouble->subject, told->subject, sizeof(trouble->subject));
 	memcpy(trouble->reason, told->reason, sizeof(trouble->reason));
@@ -53,15 +55,16 @@ void trouble_of_device(struct client_set *set, const struct device_child *proces
 	if (told->client_id == 0)
 		troubles_note(set, &trouble, told);
 	else if (client != NULL && client->device == process)
-		client_note_trouble(client, told->subject, told->reason);
+		client_note_trouble(client, told->cause, told->subject, told->reason);
 	else if (client == NULL && gone != NULL && gone->device_pid == process->pid)
-		client_note_late_trouble(set, gone, told->subject, told->reason);
+		client_note_late_trouble(set, gone, told->cause, told->subject, told->reason);
 }
 
 void trouble_of_silence(struct client_set *set, const struct device_child *process)
 {
 	struct trouble trouble = {.pid = process->pid, .uid = process->uid};
 	struct rnic_process_trouble told = {
+		.cause = RNIC_CAUSE_DEVICE_FAILED,
 		.reason = "it does not answer, so that listings lack its rows; is it stopped?",
 	};
 

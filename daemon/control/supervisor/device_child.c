@@ -4,6 +4,7 @@
 #include "daemon/control/supervisor/device_launch.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/process_link.h"
+#include "proto/base/causes.h"
 #include "proto/base/time_units.h"
 
 #include <errno.h>
@@ -413,7 +414,7 @@ __attribute__((format(printf, 2, 3))) static void child_tell_end(struct device_c
 								 const char *format, ...)
 {
 	const struct device_set_host *host = process->common->host;
-	struct rnic_process_trouble trouble = {.client_id = 0};
+	struct rnic_process_trouble trouble = {.cause = RNIC_CAUSE_DEVICE_FAILED};
 	va_list arguments;
 
 	if (process->is_told)

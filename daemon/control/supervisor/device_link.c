@@ -3,6 +3,7 @@
 
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/link/process_link.h"
+#include "proto/base/causes.h"
 #include "proto/base/lane.h"
 #include "proto/base/time_units.h"
 #include "proto/wire/gid.h"
@@ -533,7 +534,7 @@ static bool link_take_trouble(struct device_child *process, struct process_recei
 	const struct device_set_host *host = process->common->host;
 	struct rnic_process_trouble *trouble = (void *)receipt->payload;
 
-	if (trouble->undelivered_error > 0)
+	if (trouble->undelivered_error > 0 || rnic_cause_of(trouble->cause) == NULL)
 		return false;
 	device_link_clean_text(trouble->subject, sizeof(trouble->subject));
 	device_link_clean_text(trouble->reason, sizeof(trouble->reason));

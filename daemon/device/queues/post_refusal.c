@@ -8,6 +8,7 @@
 #include "daemon/device/session/session_owner.h"
 #include "daemon/device/session/session_set.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/causes.h"
 #include "proto/shm/ring.h"
 
 #include <inttypes.h>
@@ -151,7 +152,7 @@ bool post_refusal_note(const struct session_qp *qp)
 	if (reason[0] == '\0')
 		return false;
 	snprintf(subject, sizeof(subject), "queue pair 0x%06" PRIx32, qp->qp->qpn);
-	session->set->owner->note_trouble(session->connection, subject, reason);
+	session->set->owner->note_trouble(session->connection, RNIC_CAUSE_REFUSED, subject, reason);
 	return true;
 }
 

@@ -42,7 +42,8 @@ void qp_trouble_note(void *context, const struct qp *qp)
 			 "queue pair 0x%06" PRIx32 " to 0x%06" PRIx32 " of %s", qp->qpn,
 			 qp->attributes.dest_qpn, peer);
 	qp_last_error_text(qp, reason, sizeof(reason));
-	set->owner->note_trouble(session->connection, subject, reason);
+	set->owner->note_trouble(session->connection, verdict_row(qp->last_error)->cause, subject,
+				 reason);
 }
 
 bool qp_trouble_refuses_when_gone(void *context, const struct qp *qp)

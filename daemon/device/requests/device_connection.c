@@ -219,10 +219,14 @@ static void device_connection_break(struct device_connection *connection, const 
 }
 
 static void device_connection_note_trouble(struct device_connection *connection,
-					   const char *subject, const char *reason)
+					   enum rnic_cause cause, const char *subject,
+					   const char *reason)
 {
 	const struct device_host *host = connection->set->host;
-	struct rnic_process_trouble trouble = {.client_id = connection->peer.client_id};
+	struct rnic_process_trouble trouble = {
+		.client_id = connection->peer.client_id,
+		.cause = cause,
+	};
 
 	snprintf(trouble.subject, sizeof(trouble.subject), "%s", subject);
 	snprintf(trouble.reason, sizeof(trouble.reason), "%s", reason);

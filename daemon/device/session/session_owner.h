@@ -6,6 +6,8 @@
 #ifndef DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 #define DAEMON_DEVICE_SESSION_SESSION_OWNER_H
 
+#include "proto/base/causes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,8 +19,8 @@ struct session_owner {
 	void (*break_client)(struct device_connection *connection, const char *reason);
 
 	/* Notes a failure of the client's queue pair `subject`. */
-	void (*note_trouble)(struct device_connection *connection, const char *subject,
-			     const char *reason);
+	void (*note_trouble)(struct device_connection *connection, enum rnic_cause cause,
+			     const char *subject, const char *reason);
 
 	/* Whether queue pairs are to refuse access for a while, now that the program has ended. */
 	bool (*refuses_when_gone)(struct device_connection *connection);

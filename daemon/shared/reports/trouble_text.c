@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/shared/reports/trouble_text.h"
 
+#include "proto/base/causes.h"
 #include "proto/ctl/ctl_check.h"
 #include "proto/wire/gid.h"
 
@@ -14,7 +15,10 @@ bool trouble_text_of_request(struct rnic_process_trouble *trouble, uint32_t clie
 {
 	if (error == -EAGAIN)
 		return false;
-	*trouble = (struct rnic_process_trouble){.client_id = client_id};
+	*trouble = (struct rnic_process_trouble){
+		.client_id = client_id,
+		.cause = RNIC_CAUSE_REFUSED,
+	};
 	snprintf(trouble->subject, sizeof(trouble->subject), "%s refused",
 		 rnic_ctl_operation_name(operation));
 	snprintf(trouble->reason, sizeof(trouble->reason), "%s",
@@ -43,7 +47,7 @@ static void trouble_text_begin(struct rnic_process_trouble *trouble, const struc
 {
 	char peer[RNIC_GID_TEXT_BYTES];
 
-	*trouble = (struct rnic_process_trouble){0};
+	*trouble = (struct rnic_process_trouble){.cause = RNIC_CAUSE_UNREACHABLE};
 	rnic_gid_text(dest, peer);
 	snprintf(trouble->subject, sizeof(trouble->subject), "packets to %s", peer);
 }
@@ -126,7 +130,10 @@ void trouble_text_of_icrc(struct rnic_process_trouble *trouble, const struct rni
 {
 	char peer[RNIC_GID_TEXT_BYTES];
 
-	*trouble = (struct rnic_process_trouble){.undelivered_error = -EBADMSG};
+	*trouble = (struct rnic_process_trouble){
+		.undelivered_error = -EBADMSG,
+		.cause = RNIC_CAUSE_CHANGED_ON_WAY,
+	};
 	rnic_gid_text(source, peer);
 	snprintf(trouble->subject, sizeof(trouble->subject), "packets from %s", peer);
 	snprintf(trouble->reason, sizeof(trouble->reason),
@@ -140,7 +147,10 @@ void trouble_text_of_unknown_qp(struct rnic_process_trouble *trouble,
 {
 	char peer[RNIC_GID_TEXT_BYTES];
 
-	*trouble = (struct rnic_process_trouble){.undelivered_error = -ENOENT};
+	*trouble = (struct rnic_process_trouble){
+		.undelivered_error = -ENOENT,
+		.cause = RNIC_CAUSE_UNKNOWN_QPN,
+	};
 	rnic_gid_text(&unknown->source, peer);
 	snprintf(trouble->subject, sizeof(trouble->subject), "packets from %s", peer);
 	snprintf(trouble->reason, sizeof(trouble->reason),

@@ -103,6 +103,7 @@ run_captive timeout 20 rping -c -a "$address" -C 1 >/dev/null 2>&1
 find_daemon
 check "the daemon of the failed program ends" wait_for 20 has_ended "$daemon"
 check "its troubles are shown" grep -q "why: nobody listens at that port" <(ended_troubles)
+check "with their cause" grep -q "CM_NO_LISTENER" <(ended_troubles)
 check "as JSON, too" test "$(ended_troubles --json | sed 1d | python3 -c 'import json, sys
 print(json.load(sys.stdin)["troubles"][0]["program"])')" = rping
 check "other listings still need a daemon" \

@@ -18,6 +18,7 @@ GROUPS = {
     0x60: "Seen in packets, while the connection goes on",
     0x80: "What the peer answered, or that it did not",
     0xa0: "First causes, which rnicctl explain finds; no completion names them",
+    0xe0: "How a connection was refused, or ended",
     0xf0: "What follows from another error, or from a queue",
 }
 HEAD = """.\\" SPDX-License-Identifier: MIT

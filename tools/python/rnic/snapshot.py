@@ -15,6 +15,7 @@ class Trouble:
     program: str
     pid: int
     uid: int
+    cause: str
     subject: str
     reason: str
 

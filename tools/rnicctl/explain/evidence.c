@@ -2,6 +2,7 @@
 #include "tools/rnicctl/explain/evidence.h"
 
 #include "proto/base/bits.h"
+#include "proto/base/causes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,5 +100,5 @@ const struct rnic_show_record *evidence_of_device(const struct evidence *evidenc
 
 bool evidence_is_refusal(const struct rnic_show_trouble *trouble)
 {
-	return strncmp(trouble->reason, "ibv_post_", strlen("ibv_post_")) == 0;
+	return trouble->cause == RNIC_CAUSE_REFUSED;
 }

@@ -66,8 +66,9 @@ static const struct file_field qp_fields[] = {
 };
 static const struct file_field trouble_fields[] = {
 	NUMBER(rnic_show_trouble, age_ms), NUMBER(rnic_show_trouble, pid),
-	NUMBER(rnic_show_trouble, uid),	   TEXT(rnic_show_trouble, program),
-	TEXT(rnic_show_trouble, subject),  TEXT(rnic_show_trouble, reason),
+	NUMBER(rnic_show_trouble, uid),	   NUMBER(rnic_show_trouble, cause),
+	TEXT(rnic_show_trouble, program),  TEXT(rnic_show_trouble, subject),
+	TEXT(rnic_show_trouble, reason),
 };
 static const struct file_field client_fields[] = {
 	NUMBER(rnic_show_client, client_id),

@@ -26,11 +26,6 @@ const struct rnic_cause_row *explain_cm_cause(const struct rnic_show_record *row
 const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence, uint32_t qpn,
 						const struct rnic_show_record **last);
 
-/* Why the connection failed of which the trouble tells; NULL: the trouble is about something else.
- */
-const struct rnic_cause_row *explain_cm_trouble(const struct evidence *evidence,
-						const struct rnic_show_trouble *trouble);
-
 /* Whether the explanation of a queue pair says the same as the trouble about its connection. */
 bool explain_cm_tells(const struct evidence *evidence, const struct rnic_show_trouble *trouble);
 

@@ -32,8 +32,8 @@ const stateReader = (() => {
     faults: [text("device", "Device", 12), number("rule", "Rule", 7), number("hits", "Hits", 12),
       number("uid", "UID", 9), text("packets", "Packets", 9), text("text", "Text", 80)],
     troubles: [text("device", "Device", 12), number("age_ms", "ms ago", 11),
-      number("pid", "PID", 9), text("program", "Program", 20), text("subject", "What", 26),
-      text("reason", "Why", 120)],
+      number("pid", "PID", 9), text("program", "Program", 20), text("cause", "Cause", 20),
+      text("subject", "What", 26), text("reason", "Why", 120)],
   };
 
   const hex = (value) => "0x" + value.toString(16).padStart(6, "0");

@@ -146,12 +146,59 @@ static void test_trouble_of_log(void **state)
 	assert_null(strstr(text, "ms ago"));
 }
 
+/* What nobody answered is told alike of a living daemon and of one that ended, by its cause. */
+static void test_cause_of_trouble(void **state)
+{
+	struct rnic_show_trouble silence = {.pid = 200,
+					    .cause = RNIC_CAUSE_CM_UNANSWERED,
+					    .program = "rping",
+					    .subject = "connection to 192.0.2.7 port 7174",
+					    .reason = "no word came back"};
+	struct evidence evidence = {.troubles = &silence, .trouble_count = 1};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	for (int is_of_log = 0; is_of_log < 2; is_of_log++) {
+		evidence.is_of_log = is_of_log;
+		text = explain(&evidence, "200", &count);
+		assert_int_equal(count, 1);
+		assert_non_null(strstr(text, "0xe3 CM_UNANSWERED: "));
+	}
+	/* A word in its sentence makes no other cause of it. */
+	silence.cause = RNIC_CAUSE_REFUSED;
+	snprintf(silence.reason, sizeof(silence.reason), "the peer did not answer");
+	text = explain(&evidence, "200", &count);
+	assert_non_null(strstr(text, "REFUSED: "));
+}
+
+/* Of a queue pair whose record is gone the log tells the status, which is no first cause. */
+static void test_silence_without_record(void **state)
+{
+	struct rnic_show_trouble silence = {.pid = 200,
+					    .cause = RNIC_CAUSE_RETRY_EXCEEDED,
+					    .program = "pong",
+					    .subject =
+						    "queue pair 0x000801 to 0x000802 of 192.0.2.7",
+					    .reason = "The peer is gone."};
+	struct evidence evidence = {.troubles = &silence, .trouble_count = 1, .is_of_log = true};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "200", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "0x81 RETRY_EXCEEDED, first cause undetermined: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_run_first),
 		cmocka_unit_test(test_living_program),
 		cmocka_unit_test(test_trouble_of_log),
+		cmocka_unit_test(test_cause_of_trouble),
+		cmocka_unit_test(test_silence_without_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

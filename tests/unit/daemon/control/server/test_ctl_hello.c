@@ -8,6 +8,7 @@
 #include "daemon/control/clients/client_set.h"
 #include "daemon/shared/quota/client_limits.h"
 #include "daemon/shared/served_peer/request_turn.h"
+#include "proto/base/causes.h"
 #include "proto/ctl/ctl_message.h"
 #include "tests/unit/daemon/control/supervisor/device_fixture.h"
 #include "tests/unit/unit_test.h"
@@ -517,7 +518,11 @@ static void test_clients_of_a_silent_device(void **state)
 /* A trouble may come after its program has gone, and may be a lie. */
 static void test_troubles_of_a_device(void **state)
 {
-	struct rnic_process_trouble trouble = {.subject = "queue pair", .reason = "failed"};
+	struct rnic_process_trouble trouble = {
+		.cause = RNIC_CAUSE_BAD_RKEY,
+		.subject = "queue pair",
+		.reason = "failed",
+	};
 	struct device_child *process = greet(FIXTURE_UID)->device;
 	struct client *client = greet(FIXTURE_UID + 1);
 	const struct trouble_log *log = &test.clients.trouble_log;
@@ -532,6 +537,7 @@ static void test_troubles_of_a_device(void **state)
 	assert_null(client_find(&test.clients, trouble.client_id));
 	trouble_of_device(&test.clients, process, &trouble);
 	assert_string_equal(trouble_nth(log, 0)->reason, "failed");
+	assert_int_equal(trouble_nth(log, 0)->cause, RNIC_CAUSE_BAD_RKEY);
 	assert_int_equal(trouble_nth(log, 0)->uid, FIXTURE_UID + 1);
 	assert_false(trouble_nth(log, 0)->is_of_all);
 	trouble.client_id = 99;

@@ -9,6 +9,7 @@
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
+#include "proto/base/causes.h"
 #include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
@@ -85,6 +86,7 @@ static void test_a_queue_pair(void **state)
 	assert_int_equal(nth(0)->pid, 77);
 	assert_int_equal(nth(0)->uid, 1000);
 	assert_non_null(strstr(nth(0)->reason, "Q_Key"));
+	assert_int_equal(nth(0)->cause, RNIC_CAUSE_BAD_QKEY);
 
 	qp->last_error = VERDICT_RETRY_EXCEEDED;
 	qp->attributes.dest_qpn = 0x56;
@@ -122,6 +124,7 @@ static void test_a_request(void **state)
 	trouble_of_request(&fixture.client, RNIC_CTL_MODIFY_QP, -EINVAL, "there is no such GID");
 	assert_string_equal(nth(0)->subject, "MODIFY_QP refused");
 	assert_string_equal(nth(0)->reason, "there is no such GID");
+	assert_int_equal(nth(0)->cause, RNIC_CAUSE_REFUSED);
 	trouble_of_request(&fixture.client, RNIC_CTL_REGISTER_MR, -ENOMEM, "");
 	assert_string_equal(nth(0)->reason, strerror(ENOMEM));
 }
@@ -154,6 +157,43 @@ static void test_a_connection(void **state)
 	assert_null(nth(1));
 }
 
+/* The cause is that of the failure, whatever its sentence says. */
+static void test_causes_of_connections(void **state)
+{
+	static const struct {
+		enum rnic_cm_event_type failure;
+		int status;
+		bool is_datagram;
+		enum rnic_cause cause;
+	} cases[] = {
+		{RNIC_CM_ADDR_ERROR, -ETIMEDOUT, false, RNIC_CAUSE_UNREACHABLE},
+		{RNIC_CM_ADDR_ERROR, -ENETUNREACH, false, RNIC_CAUSE_UNREACHABLE},
+		{RNIC_CM_UNREACHABLE, -ETIMEDOUT, false, RNIC_CAUSE_CM_UNANSWERED},
+		{RNIC_CM_REJECTED, 4, false, RNIC_CAUSE_CM_UNANSWERED},
+		{RNIC_CM_REJECTED, 8, false, RNIC_CAUSE_CM_NO_LISTENER},
+		{RNIC_CM_REJECTED, 10, false, RNIC_CAUSE_CM_STALE},
+		{RNIC_CM_REJECTED, 28, false, RNIC_CAUSE_CM_REFUSED},
+		{RNIC_CM_REJECTED, 26, false, RNIC_CAUSE_CM_REJECTED},
+		{RNIC_CM_REJECTED, 1, true, RNIC_CAUSE_CM_NO_LISTENER},
+		{RNIC_CM_REJECTED, 2, true, RNIC_CAUSE_CM_REFUSED},
+		{RNIC_CM_REJECTED, 3, true, RNIC_CAUSE_CM_REJECTED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		const struct client_cm_id id = {
+			.client = &fixture.client,
+			.peer = {.port = (uint16_t)(i + 1)},
+			.failure = (uint8_t)cases[i].failure,
+			.failure_status = cases[i].status,
+			.qp_type = cases[i].is_datagram ? RNIC_QP_TYPE_UD : RNIC_QP_TYPE_RC,
+		};
+
+		cm_identifier_note_trouble(&id);
+		assert_int_equal(nth(0)->cause, cases[i].cause);
+	}
+}
+
 static void test_the_network(void **state)
 {
 	struct port port = {
@@ -168,6 +208,7 @@ static void test_the_network(void **state)
 	assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 	assert_non_null(
 		strstr(nth(0)->reason, "4164 bytes: Message too long; the path carries less"));
+	assert_int_equal(nth(0)->cause, RNIC_CAUSE_UNREACHABLE);
 	assert_false(nth(0)->is_of_all);
 }
 
@@ -260,6 +301,7 @@ static void test_what_the_network_says(void **state)
 		assert_int_equal(nth(0)->undelivered_error, cases[i].error);
 		assert_string_equal(nth(0)->subject, "packets to 192.0.2.7");
 		assert_string_equal(nth(0)->reason, cases[i].reason);
+		assert_int_equal(nth(0)->cause, RNIC_CAUSE_UNREACHABLE);
 		assert_false(nth(0)->is_of_all);
 	}
 	/* Nothing of ours goes there. */
@@ -287,6 +329,7 @@ static void test_what_changes_on_the_way(void **state)
 	assert_string_equal(nth(0)->reason,
 			    "the ICRC of 64 in a row was wrong: something on the way changes "
 			    "addresses or contents (NAT, a proxy), which RoCE does not survive");
+	assert_int_equal(nth(0)->cause, RNIC_CAUSE_CHANGED_ON_WAY);
 	/* More of the same are one trouble. */
 	check->accused.bad = 512;
 	check->has_accused = true;
@@ -467,6 +510,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_request, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_no_fault, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_connection, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_causes_of_connections, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_network, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_the_network_says, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_changes_on_the_way, set_up, tear_down),

@@ -3,6 +3,7 @@
 
 #include "daemon/shared/base/log.h"
 #include "lib/wait/clock.h"
+#include "proto/base/causes.h"
 #include "tests/hostile/lingering_socket.h"
 #include "tests/unit/unit_test.h"
 
@@ -442,7 +443,11 @@ static void test_packets_and_troubles(void **state)
 		struct rnic_process_packet packet;
 		uint8_t datagram[12];
 	} sent = {.packet = {.datagram_bytes = 12, .source_port = 61000}};
-	struct rnic_process_trouble trouble = {.client_id = 3, .reason = "\x1b[31mred"};
+	struct rnic_process_trouble trouble = {
+		.client_id = 3,
+		.cause = RNIC_CAUSE_BAD_RKEY,
+		.reason = "\x1b[31mred",
+	};
 
 	(void)state;
 	fixture_serve(FIXTURE_UID);
@@ -564,6 +569,7 @@ static uint32_t make_plausible(const struct device_child *process, uint16_t oper
 		.row_bytes = draw(32),
 	};
 	const uint32_t datagram_bytes = draw(64);
+	const uint32_t cause = draw(20) == 0 ? draw(256) : RNIC_CAUSE_REFUSED;
 
 	switch (operation) {
 	case RNIC_PROCESS_ROWS_REPLY:
@@ -576,6 +582,8 @@ static uint32_t make_plausible(const struct device_child *process, uint16_t oper
 		return datagram_bytes;
 	case RNIC_PROCESS_TROUBLE:
 		payload[7] = 0xff; /* a negative errno */
+		memcpy(payload + offsetof(struct rnic_process_trouble, cause), &cause,
+		       sizeof(cause));
 		payload[offsetof(struct rnic_process_trouble, reason) - 1] = 0;
 		payload[sizeof(struct rnic_process_trouble) - 1] = 0;
 		return 0;
