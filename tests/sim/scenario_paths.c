@@ -252,6 +252,33 @@ static void a_stall_sends_little_again(void **state)
 }
 
 /*
+ * All READ requests that are under way are lost, and no more may follow: the first that comes again
+ * shows what else is missing.
+ */
+static void lost_reads_are_asked_for_together(void **state)
+{
+	enum { READS = 128, ROUND_TRIPS = 8 };
+	const uint64_t round_trip_ns = 10 * SIM_MS;
+	struct sim *sim = sim_create(.seed = 1, .delay_ns = round_trip_ns / 2);
+	struct sim_qp *qp = sim_connect(sim, 0, 1, .path_mtu = 5, .depth = READS, .timeout = 16,
+					.rd_atomic = READS);
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 4096);
+		sim_run(sim, SIM_S);
+	}
+	sim_link(sim, 0, 1)->loss_ppm = 1000000;
+	for (uint32_t i = 0; i < READS; i++)
+		sim_post(qp, .opcode = RNIC_WR_RDMA_READ, .bytes = 4096);
+	sim_run_for(sim, round_trip_ns);
+	sim_link(sim, 0, 1)->loss_ppm = 0;
+	assert_true(sim_run(sim, 10 * SIM_S) < ROUND_TRIPS * round_trip_ns);
+	assert_int_equal(sim_counter(sim, 0, COUNTER_ACK_TIMEOUTS), 0);
+	assert_sim_is_right(sim);
+}
+
+/*
  * Many QPs share a long path as one would use it: who goes to the end of the line has asked for an
  * acknowledgement, or the packets of those who wait fill the window, and nobody is asked.
  */
@@ -289,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stall_sends_little_again),
+		cmocka_unit_test(lost_reads_are_asked_for_together),
 		cmocka_unit_test(long_paths_are_filled),
 		cmocka_unit_test(losses_leave_a_share),
 		cmocka_unit_test(a_shallow_queue_is_not_flooded),

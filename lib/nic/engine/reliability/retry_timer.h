@@ -64,7 +64,7 @@
 struct engine;
 struct qp;
 
-/* Packets of a tail probe: the oldest that is not acknowledged, and the last that was sent. */
+/* Packets of a tail probe: the oldest that is not acknowledged, and the last request. */
 #define RETRY_TIMER_TAIL_PACKETS 2
 
 void retry_timer_init(struct qp *qp);

@@ -478,21 +478,31 @@ static uint32_t last_wqe_index(const struct qp *qp)
 	return index - 1;
 }
 
-/* The next packet of the tail probe. A READ is asked for again up to the send position. */
-static struct plan plan_tail_packet(const struct qp *qp)
+/*
+ * The last request under way, from its beginning on: to ask for the end of a READ alone makes Linux
+ * rxe forget the READ's beginning. What is acknowledged is not asked for again.
+ */
+static struct plan plan_last_request(const struct qp *qp)
 {
 	const struct requester *requester = &qp->requester;
+	const uint32_t wqe_index = last_wqe_index(qp);
+	const struct send_wqe *wqe = send_queue_at(&qp->send_queue, wqe_index);
+	struct rnic_psn psn = rnic_psn_add(requester->psn, -1);
 
-	if (qp->retry.tail_packets == RETRY_TIMER_TAIL_PACKETS)
-		return plan_packet(qp, qp->send_queue.retired, requester->unacknowledged,
-				   packets_under_way(qp));
-	return plan_packet(qp, last_wqe_index(qp), rnic_psn_add(requester->psn, -1), 1);
+	if (send_position_is_read(wqe))
+		psn = rnic_psn_add(psn, -(int32_t)(wqe_packet_index(wqe, psn) % wqe->read_packets));
+	if (rnic_psn_distance(psn, requester->unacknowledged) < 0)
+		psn = requester->unacknowledged;
+	return plan_packet(qp, wqe_index, psn, (uint32_t)rnic_psn_distance(requester->psn, psn));
 }
 
-/* To ask for the end of a READ alone makes Linux rxe forget the READ's beginning. */
-static bool is_read_last(const struct qp *qp)
+/* The next packet of the tail probe: the rest of the oldest request, then the last request. */
+static struct plan plan_tail_packet(const struct qp *qp)
 {
-	return send_position_is_read(send_queue_at(&qp->send_queue, last_wqe_index(qp)));
+	if (qp->retry.tail_packets == RETRY_TIMER_TAIL_PACKETS)
+		return plan_packet(qp, qp->send_queue.retired, qp->requester.unacknowledged,
+				   packets_under_way(qp));
+	return plan_last_request(qp);
 }
 
 /*
@@ -518,8 +528,7 @@ static bool requester_transmit_tail(struct engine *engine, struct qp *qp,
 	out->packet.ack_request = true;
 	count_packet_sent_again(engine, qp);
 	congestion_sent(engine, qp, out->packet.payload_bytes);
-	retry_timer_tail_sent(engine, qp,
-			      rnic_psn_equal(end, qp->requester.psn) || is_read_last(qp));
+	retry_timer_tail_sent(engine, qp, rnic_psn_equal(end, qp->requester.psn));
 	return true;
 }
 
