@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define SERVER_RETRY_NS (100 * RNIC_NS_PER_MS)
+#define TURNED_AWAY_MAX 16 /* connections in a turn: to turn one away is little work */
 
 static int ctl_server_open_spare(void)
 {
@@ -150,33 +151,43 @@ static const char *ctl_server_admit(struct ctl_server *server, int fd, pid_t pid
 	return NULL;
 }
 
-void ctl_server_accept(struct request_server *requests)
+/* Accepts a connection. Returns whether there was one, and it was turned away. */
+static bool ctl_server_accept_one(struct ctl_server *server)
 {
-	struct ctl_server *server = requests->listener;
 	const uint64_t began_ns = clock_thread_ns();
 	const char *reason;
 	pid_t pid;
 	uid_t uid;
 	int fd;
 
-	if (server->spare_fd < 0) {
-		ctl_server_pause(server);
-		return;
-	}
 	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
 			ctl_server_turn_away(server);
 		else if (errno == ENOMEM || errno == ENOBUFS)
 			ctl_server_pause(server);
-		return;
+		return false;
 	}
 	if (peer_user_of(fd, server->rights, &pid, &uid) != 0) {
 		ctl_server_refuse(server, fd, "nobody knows whose it is");
-		return;
+		return true;
 	}
 	reason = ctl_server_admit(server, fd, pid, uid);
 	if (reason != NULL)
 		ctl_server_refuse(server, fd, reason);
 	client_set_pay(server->set, uid, clock_thread_ns() - began_ns);
+	return reason != NULL;
+}
+
+void ctl_server_accept(struct request_server *requests)
+{
+	struct ctl_server *server = requests->listener;
+	unsigned turned_away = 0;
+
+	if (server->spare_fd < 0) {
+		ctl_server_pause(server);
+		return;
+	}
+	while (turned_away < TURNED_AWAY_MAX && ctl_server_accept_one(server))
+		turned_away++;
 }

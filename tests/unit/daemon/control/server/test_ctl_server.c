@@ -307,7 +307,7 @@ static void test_waiting_hello_is_not_late(void **state)
 	struct client *client = connect_asking(f, NEW_USER, false);
 
 	connect_asking(f, OTHER_USER, false); /* is silent */
-	client_pay(client, 4 * LIMIT_REQUEST_BURST_NS);
+	client_pay(client, 2 * LIMIT_REQUEST_BURST_NS);
 	assert_int_equal(client_await_share(client), -EAGAIN);
 	set->now_ns += LIMIT_HELLO_MS * RNIC_NS_PER_MS;
 	family_reap(&f->family);
