@@ -79,6 +79,8 @@ void signal_call(const struct signal_case *waiting, void *station, int flags)
 	pthread_t thread;
 
 	set_handlers(flags);
+	if (waiting->prepare != NULL)
+		waiting->prepare(station);
 	assert_int_equal(pthread_create(&thread, NULL, wait_in_call, &waiter), 0);
 	for (unsigned i = 0; i < (goes_on ? 3 : 1); i++) {
 		await_sleep_of(&waiter);

@@ -13,6 +13,7 @@ struct signal_case {
 	/* Makes what the call waits for happen. */
 	void (*end)(void *station);
 	bool never_restarts; /* a signal ends the call, whatever the handler's flags (signal(7)) */
+	void (*prepare)(void *station); /* before the thread that waits begins; NULL: nothing */
 };
 
 /*

@@ -452,7 +452,7 @@ static void cause_event(void *at)
 static void test_signals(void **state)
 {
 	static const struct signal_case waiting = {"rdma_get_cm_event", get_event, cause_event,
-						   false};
+						   false, NULL};
 	static const int flags[] = {SA_RESTART, 0};
 
 	(void)state;

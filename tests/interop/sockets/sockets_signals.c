@@ -104,14 +104,13 @@ static int read_all(void *at)
 	return (int)rrecv(station->server, bytes, 8, MSG_WAITALL);
 }
 
-static int receive_for_a_minute(void *at)
+static void limit_to_a_minute(void *at)
 {
 	const struct timeval minute = {.tv_sec = 60};
 	struct station *station = at;
 
 	assert_int_equal(
 		rsetsockopt(station->server, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof(minute)), 0);
-	return receive(at);
 }
 
 static void send_eight(void *at)
@@ -147,6 +146,15 @@ static int poll_for_bytes(void *at)
 	return rpoll(&readable, 1, 60000);
 }
 
+/* The thread that waits must sleep nowhere else: rclose() waits for the peer. */
+static void replace_server(void *at)
+{
+	struct station *station = at;
+
+	rclose(station->server);
+	station->server = open_socket(SOCK_STREAM);
+}
+
 /* To an address that nobody has. Closing the rsocket ends the call. */
 static int connect_to_nobody(void *at)
 {
@@ -155,8 +163,6 @@ static int connect_to_nobody(void *at)
 	int result;
 
 	nobody.sin_addr.s_addr ^= htonl(0x40);
-	rclose(station->server);
-	station->server = open_socket(SOCK_STREAM);
 	result = rconnect(station->server, (struct sockaddr *)&nobody, sizeof(nobody));
 	return result < 0 && errno == EBADF ? 0 : result;
 }
@@ -170,13 +176,13 @@ static void close_it(void *at)
 }
 
 static const struct signal_case calls[] = {
-	{"rconnect", connect_to_nobody, close_it, false},
-	{"raccept", accept_one, connect_once_more, false},
-	{"rrecv", receive, send_eight, false},
-	{"rrecv, MSG_WAITALL", read_all, send_eight, false},
-	{"rrecv, SO_RCVTIMEO", receive_for_a_minute, send_eight, true},
-	{"rsend", send_without_room, receive_much, false},
-	{"rpoll", poll_for_bytes, send_eight, true},
+	{"rconnect", connect_to_nobody, close_it, false, replace_server},
+	{"raccept", accept_one, connect_once_more, false, NULL},
+	{"rrecv", receive, send_eight, false, NULL},
+	{"rrecv, MSG_WAITALL", read_all, send_eight, false, NULL},
+	{"rrecv, SO_RCVTIMEO", receive, send_eight, true, limit_to_a_minute},
+	{"rsend", send_without_room, receive_much, false, NULL},
+	{"rpoll", poll_for_bytes, send_eight, true, NULL},
 };
 
 /* --- datagrams -------------------------------------------------------------------------------- */
@@ -198,7 +204,7 @@ static void send_datagram(void *at)
 }
 
 static const struct signal_case datagram_call = {"rrecvfrom", receive_datagram, send_datagram,
-						 false};
+						 false, NULL};
 
 static void signal_datagram_call(int flags)
 {
