@@ -215,7 +215,8 @@ static void network_update_slot(struct device_network *network, uint32_t index)
 
 /*
  * Gives the user a GID at the start, when there is nobody else to serve: this function may wait. On
- * a busy machine an attempt itself takes long, because it looks at all processes.
+ * a busy machine an attempt itself takes long, because it looks at all processes. The last attempt
+ * begins when the time is over.
  */
 static int network_begin_gid(struct device_network *network, uint32_t index, char *reason)
 {
@@ -223,9 +224,11 @@ static int network_begin_gid(struct device_network *network, uint32_t index, cha
 	const struct rnic_gid *gid = &network->gids.slots[index].gid;
 	const uint64_t until_ns = clock_now_ns() + NETWORK_BEGIN_WAIT_NS;
 	int result = network_set_gid(network, index, gid, reason);
+	bool is_last = false;
 
-	while (result == -EBUSY && clock_now_ns() < until_ns) {
+	while (result == -EBUSY && !is_last) {
 		nanosleep(&pause, NULL);
+		is_last = clock_now_ns() >= until_ns;
 		result = network_set_gid(network, index, gid, reason);
 	}
 	return result;

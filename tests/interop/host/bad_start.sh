@@ -90,7 +90,7 @@ refuses "no right to the capture" "/proc/x" \
 check "none of them left a file" test ! -e "$WORK/other.sock"
 
 echo "# a port whose last holder has ended, and which the kernel still closes"
-python3 "$here/port_on_its_way.py" "$loopback.96" 1 >"$WORK/on_its_way" &
+python3 "$here/port_on_its_way.py" "$loopback.96" 0.5 >"$WORK/on_its_way" &
 on_its_way=$!
 own $on_its_way
 wait_for 20 grep -q taken "$WORK/on_its_way"
