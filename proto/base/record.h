@@ -54,7 +54,8 @@ enum rnic_record_event {
 	/* The control plane's own, in no ring: a program that was its own device ended. */
 	RNIC_RECORD_PROGRAM_ENDED,
 	/* ... and messages of connections. detail: enum rnic_cm_kind, extra: reason of a REJ or
-	   status of a SIDR_REP; psn: port of the service. The queue pairs may be 0: not known. */
+	   status of a SIDR_REP; psn: port of the service, value: 0 or RNIC_RECORD_CM_LATE. The
+	   queue pairs may be 0: not known. */
 	RNIC_RECORD_CM_SENT,
 	RNIC_RECORD_CM_RECEIVED,
 	RNIC_RECORD_EVENT_COUNT,
@@ -66,6 +67,9 @@ enum rnic_record_end {
 };
 
 #define RNIC_RECORD_NEVER UINT32_MAX
+
+/* The program had let go of the connection, or ended, when the message came or went. */
+#define RNIC_RECORD_CM_LATE 1
 
 struct rnic_record_entry {
 	uint32_t tick; /* time in units of 2^RNIC_RECORD_TICK_SHIFT ns, modulo 2^32: 19 hours */

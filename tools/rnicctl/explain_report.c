@@ -348,7 +348,8 @@ static size_t report_rest(const struct explain_request *request)
 		printed++;
 	}
 	for (size_t i = 0; i < own->record_count; i++) {
-		if (own->records[i].client_id != 0 || explain_cm_cause(&own->records[i]) == NULL)
+		if (own->records[i].client_id != 0 || explain_cm_is_late(&own->records[i]) ||
+		    explain_cm_cause(&own->records[i]) == NULL)
 			continue;
 		print_unheard(request, &own->records[i]);
 		printed++;

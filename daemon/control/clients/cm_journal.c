@@ -27,7 +27,8 @@ static struct cm_journal_share *cm_journal_share_of(struct cm_journal *journal, 
 
 static bool is_again(const struct cm_journal_entry *last, const struct cm_journal_entry *entry)
 {
-	return last->client_id == entry->client_id && last->qpn == entry->qpn &&
+	return last->client_id == entry->client_id && last->uid == entry->uid &&
+	       last->is_late == entry->is_late && last->qpn == entry->qpn &&
 	       last->peer_qpn == entry->peer_qpn && last->port == entry->port &&
 	       last->reason == entry->reason && last->is_sent == entry->is_sent &&
 	       last->kind == entry->kind;

@@ -31,6 +31,7 @@ struct cm_journal_entry {
 	uint16_t reason;   /* of a REJ or SIDR_REP */
 	uint8_t run;	   /* how often after the first time, at most 255 */
 	bool is_sent;
+	bool is_late; /* the program had let go of the connection: `pid` and `client_id` are 0 */
 	enum rnic_cm_kind kind;
 	char program[RNIC_CTL_NAME_BYTES];
 };

@@ -160,6 +160,8 @@ struct cm_strange_port {
 	void *user;	 /* the connection's; NULL: no connection has a holder */
 };
 
+#define CM_OWNER_NONE UINT32_MAX
+
 /* A message that came for a connection, or was sent. */
 struct cm_message_note {
 	uint8_t kind; /* enum rnic_cm_kind */
@@ -168,7 +170,8 @@ struct cm_message_note {
 	uint16_t port;	   /* of the service */
 	uint32_t qpn;	   /* ours; 0: none yet */
 	uint32_t peer_qpn; /* 0: not known yet */
-	void *user;	   /* the connection's; NULL: there is no connection */
+	void *user;	   /* the connection's; NULL: there is none, or its holder has gone */
+	uint32_t owner;	   /* of cm_note_owner(), when the holder has gone; else CM_OWNER_NONE */
 };
 
 struct cm_sink {
@@ -417,8 +420,6 @@ enum cm_phase {
 
 /* In a cm_sink callback the phase may still be the phase before the event. */
 enum cm_phase cm_connection_phase(const struct cm_connection *connection);
-
-#define CM_OWNER_NONE UINT32_MAX
 
 struct cm_connection_info {
 	struct cm_address local;

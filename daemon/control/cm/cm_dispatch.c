@@ -182,7 +182,10 @@ static bool is_claim_of_end(const struct request_origin *origin,
 	       named != NULL && !named->is_datagram;
 }
 
-/* Tells the owner of a message of a connection. One without a holder is nobody's. */
+/*
+ * Tells the owner of a message of a connection, also when the holder has gone. A connection that
+ * never had a holder is nobody's.
+ */
 static void cm_note_message(const struct cm_connection *connection,
 			    const struct rnic_cm_message *message, bool is_sent)
 {
@@ -194,9 +197,10 @@ static void cm_note_message(const struct cm_connection *connection,
 		.qpn = connection->local.qpn,
 		.peer_qpn = connection->peer.qpn,
 		.user = connection->user,
+		.owner = connection->is_abandoned ? connection->owner : CM_OWNER_NONE,
 	};
 
-	if (config->sink->message == NULL || connection->is_abandoned || connection->user == NULL)
+	if (config->sink->message == NULL || (note.user == NULL && note.owner == CM_OWNER_NONE))
 		return;
 	if (message->kind == RNIC_CM_REJ)
 		note.reason = message->rej.reason;

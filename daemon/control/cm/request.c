@@ -73,6 +73,7 @@ static void note_refusal(const struct request_origin *origin, const struct rnic_
 		.reason = is_req ? reason : RNIC_CM_SIDR_UNSUPPORTED,
 		.port = (uint16_t)(is_req ? message->req.service_id : message->sidr_req.service_id),
 		.peer_qpn = is_req ? message->req.local_qpn : 0,
+		.owner = CM_OWNER_NONE,
 	};
 
 	if (config->sink->message != NULL)

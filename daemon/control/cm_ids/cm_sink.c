@@ -73,15 +73,31 @@ static void add_attributes(const struct client_cm_id *id, struct rnic_ctl_cm_eve
 	told->mask = known.mask;
 }
 
-/* Records a message of the identifier's program; of the device, when there is none. */
+/* Whose the message is: a program's; its user's, when it has let go; or else the device's. */
+static void name_holder(const struct client_cm_id *id, const struct cm_message_note *note,
+			struct cm_journal_entry *entry)
+{
+	if (id != NULL) {
+		entry->pid = id->client->peer.pid;
+		entry->uid = id->client->peer.uid;
+		entry->client_id = id->client->peer.client_id;
+		memcpy(entry->program, id->client->peer.program, sizeof(entry->program));
+	} else if (note->owner != CM_OWNER_NONE) {
+		entry->uid = note->owner;
+		entry->is_late = true;
+	} else {
+		entry->pid = getpid();
+		entry->uid = geteuid();
+		snprintf(entry->program, sizeof(entry->program), "rnicd");
+	}
+}
+
+/* Records the message, of the identifier's program when there is one. */
 static void note_message(struct client_set *set, const struct client_cm_id *id,
 			 const struct cm_message_note *note)
 {
 	struct cm_journal_entry entry = {
 		.at_ns = set->now_ns,
-		.pid = getpid(),
-		.uid = geteuid(),
-		.program = "rnicd",
 		.kind = (enum rnic_cm_kind)note->kind,
 		.is_sent = note->is_sent,
 		.reason = note->reason,
@@ -90,13 +106,9 @@ static void note_message(struct client_set *set, const struct client_cm_id *id,
 		.peer_qpn = note->peer_qpn,
 	};
 
-	if (id != NULL) {
-		entry.pid = id->client->peer.pid;
-		entry.uid = id->client->peer.uid;
-		entry.client_id = id->client->peer.client_id;
-		memcpy(entry.program, id->client->peer.program, sizeof(entry.program));
-	}
-	cm_journal_note(&set->cm_journal, client_set_account(set, entry.uid), id == NULL, &entry);
+	name_holder(id, note, &entry);
+	cm_journal_note(&set->cm_journal, client_set_account(set, entry.uid),
+			id == NULL && !entry.is_late, &entry);
 }
 
 static void cm_sink_message(void *context, const struct cm_message_note *note)
@@ -145,6 +157,7 @@ static bool request_arrived(struct client_set *set, const struct cm_event *event
 			.kind = info.qp_type == RNIC_QP_TYPE_UD ? RNIC_CM_SIDR_REQ : RNIC_CM_REQ,
 			.port = info.local.port,
 			.peer_qpn = event->peer.qpn,
+			.owner = CM_OWNER_NONE,
 		});
 	return true;
 }

@@ -232,6 +232,7 @@ static void add_message(const struct record_walk *walk, const struct cm_journal_
 		.extra = message->reason,
 		.run = message->run,
 		.psn = message->port,
+		.value = message->is_late ? RNIC_RECORD_CM_LATE : 0,
 	};
 	memcpy(row->program, message->program, sizeof(row->program));
 }

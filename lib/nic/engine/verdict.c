@@ -49,7 +49,7 @@
 		.syndrome = (syndrome_), .receive_status = STATUS(LOC_PROT_ERR),                   \
 		.send_status = NONE, .is_fatal = true, .async_event = NONE,                        \
 		.counter = COUNTER_MEMORY_ERRORS, .is_fatal_unreliable = true,                     \
-		.unreliable_counter = COUNTER_MEMORY_ERRORS, .cause = RNIC_CAUSE_MEMORY_GONE,      \
+		.unreliable_counter = COUNTER_MEMORY_ERRORS, .cause = RNIC_CAUSE_PROGRAM_GONE,     \
 	}
 
 /* What breaks the connection at the requester, and the status of its WQE. */

@@ -10,9 +10,15 @@ bool explain_cm_is(const struct rnic_show_record *row)
 	return row->event == RNIC_RECORD_CM_SENT || row->event == RNIC_RECORD_CM_RECEIVED;
 }
 
+bool explain_cm_is_late(const struct rnic_show_record *row)
+{
+	return explain_cm_is(row) && row->value == RNIC_RECORD_CM_LATE;
+}
+
 bool explain_cm_is_end(const struct rnic_show_record *row)
 {
-	return row->event == RNIC_RECORD_CM_RECEIVED && row->detail == RNIC_CM_DREQ;
+	return row->event == RNIC_RECORD_CM_RECEIVED && row->detail == RNIC_CM_DREQ &&
+	       !explain_cm_is_late(row);
 }
 
 const struct rnic_cause_row *explain_cm_cause(const struct rnic_show_record *row)
@@ -38,7 +44,8 @@ const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence,
 {
 	*last = NULL;
 	for (size_t i = 0; i < evidence->record_count; i++)
-		if (explain_cm_is(&evidence->records[i]) && evidence->records[i].qpn == qpn)
+		if (explain_cm_is(&evidence->records[i]) && evidence->records[i].qpn == qpn &&
+		    !explain_cm_is_late(&evidence->records[i]))
 			*last = &evidence->records[i];
 	if (*last == NULL)
 		return NULL;

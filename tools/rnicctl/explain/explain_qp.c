@@ -162,6 +162,19 @@ static bool is_reason_of_answer(const struct inquiry *inquiry)
 	       trouble->detail != RNIC_CAUSE_FLUSHED;
 }
 
+/* What ended the peer's queue pair, seen from this end. */
+static uint32_t cause_at_peer(uint32_t cause)
+{
+	switch ((enum rnic_cause)cause) {
+	case RNIC_CAUSE_FLUSHED:
+		return RNIC_CAUSE_PEER_FLUSHED;
+	case RNIC_CAUSE_PROGRAM_GONE:
+		return RNIC_CAUSE_PEER_ENDED;
+	default:
+		return cause;
+	}
+}
+
 static void consider_peer_trouble(struct inquiry *inquiry)
 {
 	const struct end *peer = &inquiry->peer;
@@ -173,12 +186,9 @@ static void consider_peer_trouble(struct inquiry *inquiry)
 	if (trouble->detail == RNIC_CAUSE_RETRY_EXCEEDED)
 		return;
 	if (peer->is_unaligned && is_reason_of_answer(inquiry))
-		take_lead(inquiry, peer, trouble->detail, trouble);
+		take_lead(inquiry, peer, cause_at_peer(trouble->detail), trouble);
 	else
-		consider(inquiry, peer,
-			 trouble->detail == RNIC_CAUSE_FLUSHED ? RNIC_CAUSE_PEER_FLUSHED
-							       : trouble->detail,
-			 trouble);
+		consider(inquiry, peer, cause_at_peer(trouble->detail), trouble);
 }
 
 /* A key that was deregistered before the access that failed is the older lead. */

@@ -85,8 +85,11 @@ static void cm_text(const struct rnic_show_record *row, char *text, size_t bytes
 		length += snprintf(text + length, bytes - (size_t)length,
 				   ": %s (reason %" PRIu32 ")", cause->name, row->extra);
 	if (length > 0 && (size_t)length < bytes && row->run > 0)
-		snprintf(text + length, bytes - (size_t)length, ", %" PRIu32 " times",
-			 row->run + 1);
+		length += snprintf(text + length, bytes - (size_t)length, ", %" PRIu32 " times",
+				   row->run + 1);
+	if (length > 0 && (size_t)length < bytes && explain_cm_is_late(row))
+		snprintf(text + length, bytes - (size_t)length,
+			 ", when its program had let go of it");
 }
 
 /* The events of a queue pair's packets; false: the event is another one. */

@@ -53,6 +53,20 @@ static void test_repeats_are_one_entry(void **state)
 	assert_null(cm_journal_nth(share_of(ALICE, false), 1));
 }
 
+/* The same message after the program let go, or of another id of the user, is another entry. */
+static void test_late_ones_are_others(void **state)
+{
+	struct cm_journal_entry entry = {.at_ns = 1, .uid = ALICE, .kind = RNIC_CM_DREQ};
+
+	(void)state;
+	cm_journal_note(&journal, ALICE, false, &entry);
+	entry.is_late = true;
+	cm_journal_note(&journal, ALICE, false, &entry);
+	entry.uid++;
+	cm_journal_note(&journal, ALICE, false, &entry);
+	assert_non_null(cm_journal_nth(share_of(ALICE, false), 2));
+}
+
 /* A user who connects without end displaces no other user's messages, and none of the device's. */
 static void test_users_have_shares(void **state)
 {
@@ -85,6 +99,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_last_messages_stay, empty),
 		cmocka_unit_test_setup(test_repeats_are_one_entry, empty),
+		cmocka_unit_test_setup(test_late_ones_are_others, empty),
 		cmocka_unit_test_setup(test_users_have_shares, empty),
 		cmocka_unit_test_setup(test_silent_user_gives_place, empty),
 	};

@@ -37,6 +37,14 @@ static void note_question(void *context, uint32_t qpn, uint32_t comm_id)
 	fixture->asked_comm_id = comm_id;
 }
 
+static void note_message(void *context, const struct cm_message_note *note)
+{
+	struct cm_fixture *fixture = context;
+
+	fixture->note_count++;
+	fixture->note = *note;
+}
+
 void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 			  uint64_t listener_wait_ns)
 {
@@ -44,6 +52,7 @@ void fixture_init_patient(struct cm_fixture *fixture, uint32_t max_connections,
 		.event = note_event,
 		.strange_port = note_strange_port,
 		.ask_peer = note_question,
+		.message = note_message,
 	};
 	const struct cm_config config = {
 		.sink = &sink,

@@ -44,7 +44,9 @@ struct cm_fixture {
 	uint16_t peer_udp_port;	     /* of all datagrams that the test pushes */
 	uint32_t strange_port_count; /* that the manager has told of */
 	struct cm_strange_port strange_port;
-	bool is_refusing;	 /* the holder takes no requests */
+	bool is_refusing;    /* the holder takes no requests */
+	uint32_t note_count; /* of messages that the manager told of */
+	struct cm_message_note note;
 	uint32_t question_count; /* to the device, about the peer of FIXTURE_QPN */
 	uint32_t asked_comm_id;	 /* of the last one */
 };

@@ -347,6 +347,37 @@ static void test_early_end_by_call(void **state)
 	cm_destroy(active, fixture->now_ns);
 }
 
+static void expect_note(struct cm_fixture *fixture, enum rnic_cm_kind kind, bool is_sent,
+			const void *user, uint32_t owner)
+{
+	assert_int_equal(fixture->note_count, 1);
+	assert_int_equal(fixture->note.kind, kind);
+	assert_int_equal(fixture->note.is_sent, is_sent);
+	assert_ptr_equal(fixture->note.user, user);
+	assert_int_equal(fixture->note.owner, owner);
+	assert_int_equal(fixture->note.qpn, FIXTURE_QPN);
+	fixture->note_count = 0;
+}
+
+/* Messages are told with their holder; when that has gone, with whose it was. */
+static void test_who_is_told_of_messages(void **state)
+{
+	struct cm_fixture *fixture = *state;
+	struct cm_connection *connection = fixture_reach(fixture, STATE_ESTABLISHED, true);
+	struct rnic_cm_message drep = fixture_about(RNIC_CM_DREP, connection->comm_id);
+	int holder;
+
+	cm_set_user(connection, &holder);
+	fixture->note_count = 0;
+	assert_int_equal(cm_disconnect(connection, fixture->now_ns), 0);
+	fixture_pull(fixture, RNIC_CM_DREQ);
+	expect_note(fixture, RNIC_CM_DREQ, true, &holder, CM_OWNER_NONE);
+	cm_note_owner(connection, 1000);
+	cm_destroy(connection, fixture->now_ns);
+	fixture_push(fixture, &drep);
+	expect_note(fixture, RNIC_CM_DREP, false, NULL, 1000);
+}
+
 /* Timewait by the code of the ACK timeout, as Linux has it, within bounds. */
 static void test_timewait(void **state)
 {
@@ -693,6 +724,7 @@ int main(void)
 		CONNECTION_TEST(test_end_by_call),
 		CONNECTION_TEST(test_end_by_call_crosses),
 		CONNECTION_TEST(test_early_end_by_call),
+		CONNECTION_TEST(test_who_is_told_of_messages),
 		CONNECTION_TEST(test_timewait),
 		CONNECTION_TEST(test_many_timewaits_end_together),
 		CONNECTION_TEST(test_mra),

@@ -224,6 +224,19 @@ static void test_refused_connections(void **state)
 		 RNIC_CAUSE_CM_UNANSWERED,
 		 false},
 		{{.event = RNIC_RECORD_CM_SENT, .detail = RNIC_CM_REQ}, RNIC_CAUSE_PASS, false},
+		/* What the control plane said and heard for a program that had gone. */
+		{{.event = RNIC_RECORD_CM_SENT,
+		  .detail = RNIC_CM_REJ,
+		  .extra = 28,
+		  .value = RNIC_RECORD_CM_LATE},
+		 RNIC_CAUSE_PASS,
+		 false},
+		{{.event = RNIC_RECORD_CM_RECEIVED,
+		  .detail = RNIC_CM_REJ,
+		  .extra = 8,
+		  .value = RNIC_RECORD_CM_LATE},
+		 RNIC_CAUSE_PASS,
+		 false},
 	};
 
 	(void)state;
