@@ -404,7 +404,7 @@ RNIC_AT(struct rnic_show_device, lanes, 1184);
 RNIC_AT(struct rnic_show_device, source_ports, 1248);
 RNIC_AT(struct rnic_show_device, unused_addresses, 1344);
 
-RNIC_SIZE(struct rnic_show_client, 64);
+RNIC_SIZE(struct rnic_show_client, 72);
 RNIC_AT(struct rnic_show_client, client_id, 0);
 RNIC_AT(struct rnic_show_client, pid, 4);
 RNIC_AT(struct rnic_show_client, uid, 8);
@@ -417,6 +417,7 @@ RNIC_AT(struct rnic_show_client, registered_bytes, 32);
 RNIC_AT(struct rnic_show_client, program, 40);
 RNIC_AT(struct rnic_show_client, srq_count, 56);
 RNIC_AT(struct rnic_show_client, reserved, 60);
+RNIC_AT(struct rnic_show_client, open_ms, 64);
 
 RNIC_SIZE(struct rnic_show_qp, 632);
 RNIC_AT(struct rnic_show_qp, client_id, 0);

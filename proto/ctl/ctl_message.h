@@ -619,6 +619,7 @@ struct rnic_show_client {
 	char program[RNIC_CTL_NAME_BYTES];
 	uint32_t srq_count;
 	uint32_t reserved;
+	uint64_t open_ms; /* since the program opened the device */
 };
 
 struct rnic_show_qp {

@@ -272,6 +272,7 @@ static ssize_t explain_from(const struct explain_options *options, const char *s
 		.sources = sources,
 		.source_count = options->peer_count + 1,
 		.json = options->json,
+		.only_trouble = options->pid != NULL,
 	};
 	ssize_t count = collect_own(options, socket, &sources[0]);
 

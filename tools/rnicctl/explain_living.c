@@ -2,8 +2,10 @@
 #include "tools/rnicctl/explain_living.h"
 
 #include "proto/base/bits.h"
+#include "proto/base/causes.h"
 #include "tools/rnicctl/row_kinds.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,4 +125,76 @@ size_t explain_living_qps(const struct evidence *evidence, uint32_t pid, const u
 			tell(RNIC_SHOW_QPS, qp, count++, is_json);
 	}
 	return tell_of_more(count, "queue pairs", is_json);
+}
+
+/* --- a program that has none of these --------------------------------------------------------- */
+
+#define MADE_BYTES 192
+
+/* "2 memory regions, 1 completion queue"; or what is not there. */
+static void write_made(const struct rnic_show_client *client, bool is_there, char text[MADE_BYTES])
+{
+	const struct {
+		const char *name;
+		uint32_t count;
+	} kinds[] = {
+		{"protection domain", client->pd_count},
+		{"memory region", client->mr_count},
+		{"completion queue", client->cq_count},
+		{"shared receive queue", client->srq_count},
+		{"queue pair", client->qp_count},
+		{"connection", 0},
+	};
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < RNIC_COUNT_OF(kinds) && length < MADE_BYTES; i++) {
+		const char *comma = length > 0 ? ", " : "";
+
+		if ((kinds[i].count > 0) != is_there)
+			continue;
+		if (is_there)
+			length += (size_t)snprintf(text + length, MADE_BYTES - length,
+						   "%s%" PRIu32 " %s%s", comma, kinds[i].count,
+						   kinds[i].name, kinds[i].count > 1 ? "s" : "");
+		else
+			length += (size_t)snprintf(text + length, MADE_BYTES - length, "%sno %s",
+						   comma, kinds[i].name);
+	}
+}
+
+static void tell_client(const struct rnic_show_client *client, bool is_json)
+{
+	const struct rnic_cause_row *cause = rnic_cause_of(RNIC_CAUSE_UNUSED_DEVICE);
+	char has[MADE_BYTES], lacks[MADE_BYTES], detail[2 * MADE_BYTES + 64];
+	json_t *document;
+
+	write_made(client, true, has);
+	write_made(client, false, lacks);
+	snprintf(detail, sizeof(detail), "It has made %s: %s.", has[0] != '\0' ? has : "nothing",
+		 lacks);
+	if (!is_json) {
+		printf("%s (pid %" PRIu32 ") has held the device for %" PRIu64 " ms\n",
+		       client->program, client->pid, client->open_ms);
+		printf("  0x%02x %s: %s\n  DETAIL: %s\n  HINT: %s\n", cause->code, cause->name,
+		       cause->sentence, detail, cause->hint);
+		return;
+	}
+	document =
+		json_pack("{ss si ss sI ss sb ss}", "program", client->program, "pid", client->pid,
+			  "object", "client", "open_ms", (json_int_t)client->open_ms, "cause",
+			  cause->name, "undetermined", 0, "detail", detail);
+	json_dumpf(document, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(document);
+}
+
+size_t explain_living_client(const struct evidence *evidence, uint32_t pid, bool is_json)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < evidence->client_count; i++)
+		if (evidence->clients[i].pid == pid && count++ < LIVING_TOLD_MAX)
+			tell_client(&evidence->clients[i], is_json);
+	return tell_of_more(count, "times", is_json);
 }

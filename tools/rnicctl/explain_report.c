@@ -15,6 +15,7 @@
 #define DEVICE_PROGRAM "rnicd" /* of troubles that are no client's */
 #define US_PER_MS      UINT64_C(1000)
 #define QPS_MAX	       64 /* of one process that are explained */
+#define WELL_MAX       8  /* of one process that had no failure */
 #define PROCESSES_MAX  64 /* of one name that are explained */
 
 /* --- printing -------------------------------------------------------------------------------- */
@@ -229,6 +230,17 @@ static bool is_recorded(const struct evidence *own, const struct rnic_show_troub
 	return false;
 }
 
+/* Nothing failed, which is an answer as well: what the queue pairs did last is told. */
+static size_t report_well(const struct explain_request *request, const uint32_t *numbers,
+			  size_t count)
+{
+	size_t printed = 0;
+
+	for (size_t i = 0; !request->only_trouble && i < count && printed < WELL_MAX; i++)
+		printed += print_qp(request, numbers[i], false);
+	return printed;
+}
+
 /* All that is known of one process: what failed first, and then what it has and waits for. */
 static size_t report_process(const struct explain_request *request, const struct wanted *wanted)
 {
@@ -251,8 +263,11 @@ static size_t report_process(const struct explain_request *request, const struct
 			continue;
 		numbers[told++] = numbers[i];
 	}
-	return printed + told + explain_living_connections(own, wanted->pid, request->json) +
-	       explain_living_qps(own, wanted->pid, numbers, told, request->json);
+	printed += told + explain_living_connections(own, wanted->pid, request->json) +
+		   explain_living_qps(own, wanted->pid, numbers, told, request->json);
+	if (printed == 0)
+		printed = report_well(request, numbers, count);
+	return printed > 0 ? printed : explain_living_client(own, wanted->pid, request->json);
 }
 
 /* The processes of one name. */

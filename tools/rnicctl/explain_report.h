@@ -15,6 +15,7 @@ struct explain_request {
 	const struct evidence *sources;
 	size_t source_count;
 	bool json;
+	bool only_trouble; /* nothing is told of queue pairs that ended well */
 };
 
 /*

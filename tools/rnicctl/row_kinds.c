@@ -142,6 +142,7 @@ static const struct column client_columns[] = {
 	{"srqs", "SRQS", COLUMN_U32, MEMBER(rnic_show_client, srq_count), NULL},
 	{"registered_bytes", "REGISTERED", COLUMN_U64, MEMBER(rnic_show_client, registered_bytes),
 	 NULL},
+	{"open_ms", NULL, COLUMN_U64, MEMBER(rnic_show_client, open_ms), NULL},
 };
 
 static const char *peer_kind_name(uint32_t value)

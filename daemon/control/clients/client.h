@@ -40,6 +40,7 @@ struct client {
 	struct list id_node;	     /* of client_set.by_id */
 	struct device_child *device; /* that serves the client, or is to; NULL: none, or not yet */
 	bool has_greeted;	     /* HELLO was accepted */
+	uint64_t greeted_ns;	     /* then */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
 	bool is_viewing;     /* the latest request only looks: user_quota.listings pays */

@@ -185,6 +185,7 @@ int ctl_hello(struct ctl_call *call)
 			return result;
 	}
 	client->has_greeted = true;
+	client->greeted_ns = client->set->now_ns;
 	list_remove(&client->peer.silent_node);
 	reply->version = RNIC_CTL_VERSION_MAX;
 	reply->client_id = client->peer.client_id;

@@ -207,6 +207,7 @@ static void show_number(const struct show_walk *walk, const struct client *clien
 /* Fills in what the control plane knows of the client of a row. */
 static void show_complete_client(const struct client *client, struct rnic_show_client *row)
 {
+	row->open_ms = (client->set->now_ns - client->greeted_ns) / RNIC_NS_PER_MS;
 	row->client_id = client->peer.client_id;
 	row->pid = (uint32_t)client->peer.pid;
 	row->uid = client->peer.uid;

@@ -37,6 +37,13 @@ says_wait() {
 			"$WORK/explained"
 }
 
+# A program in its TCP exchange has opened the device, and made nothing.
+exec_program 0 ib_write_bw -p $port >"$WORK/server.out" 2>&1 &
+server_pid=$!
+own $server_pid
+is_named "the peer never comes" 0 UNUSED_DEVICE $server_pid
+end_process $server_pid
+
 connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid
 is_named "nobody listens" 1 CM_NO_LISTENER $client_pid
@@ -60,6 +67,28 @@ connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid
 wait_for 20 has_ended $server_pid
 is_named "the peer disconnects" 0 CM_DISCONNECTED $server_pid
+
+# What the control plane says for a program that was killed is no word of the peer's.
+exec_program 0 rping -s -a "${side_address[0]}" -p $port >"$WORK/server.out" 2>&1 &
+server_pid=$!
+own $server_pid
+wait_for 20 says_wait $server_pid
+exec_program 1 rping -c -a "${side_address[0]}" -p $port >"$WORK/client.out" 2>&1 &
+client_pid=$!
+own $client_pid
+wait_for 20 holds 1 cm "any(row['state'] == 'connected' for row in rows)"
+signal_process KILL $client_pid
+wait_for 20 has_ended $client_pid
+says_late() {
+	on 1 "$BIN/rnicctl" explain --socket "${side_socket[1]}" $client_pid \
+		>"$WORK/explained" 2>&1
+	grep -q "sent DREQ of the connection.*when its program had let go" "$WORK/explained"
+}
+wait_for 10 says_late || cat "$WORK/explained"
+check "what was said for a program that was killed is in the chain" says_late
+check "and no cause" sh -c "! grep -qE 'CM_(REFUSED|DISCONNECTED)' '$WORK/explained'"
+is_named "the peer is killed" 0 CM_DISCONNECTED $server_pid
+end_process $server_pid
 
 connect_to "$loopback.77"
 is_named "no device at the peer" 1 CM_UNANSWERED $client_pid

@@ -82,12 +82,13 @@ explains "a file with a name is not written" 255 "REJECTED" env "${variables[@]}
 check "it is as before" grep -qx untouched "$WORK/precious"
 
 echo "# a daemon that ends before the program"
-explains "the log is asked" 1 "0xe0 CM_NO_LISTENER: Nobody listened" "${rnic_run[@]}" --explain bash -c \
+explains "the log is asked" 1 "DETAIL: nobody listens at that port" "${rnic_run[@]}" --explain bash -c \
 	"rping -c -a $address -C 1 & wait \$!; pid=\$!; unset RNIC_EXPLAIN
 	$BIN/rnicctl show device --json --socket $socket |
 		grep -oP '\"pid\": \\K[0-9]+' | xargs kill
 	while [ -e $socket ]; do sleep 0.1; done
 	$BIN/rnicctl explain --socket $socket --pid \$pid; exit 1"
+check "it names the cause" grep -q "^  0xe0 CM_NO_LISTENER: Nobody" "$WORK/said"
 check "and nothing is known of another process" \
 	test -z "$("$BIN/rnicctl" explain --socket "$socket" --pid 1 2>/dev/null)"
 check "a process id is a number" \

@@ -128,6 +128,62 @@ static void test_living_program(void **state)
 	assert_null(strstr(text, "connection connected"));
 }
 
+/* A program that was killed in the middle of good work is known all the same. */
+static void test_nothing_failed(void **state)
+{
+	struct rnic_show_record rows[] = {
+		{.pid = 100,
+		 .qpn = 0x801,
+		 .program = "pong",
+		 .event = RNIC_RECORD_CM_SENT,
+		 .detail = 0x14},
+		{.qpn = 0x801,
+		 .event = RNIC_RECORD_CM_SENT,
+		 .detail = 0x15,
+		 .value = RNIC_RECORD_CM_LATE},
+	};
+	struct evidence evidence = {.records = rows, .record_count = RNIC_COUNT_OF(rows)};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "100", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "Nothing went wrong that was recorded."));
+	assert_non_null(strstr(text, "sent DREQ of the connection to port 0, when its program had "
+				     "let go of it"));
+}
+
+/* A program that waits for its peer by other means has the device and nothing else. */
+static void test_device_alone(void **state)
+{
+	const struct rnic_show_client client = {.client_id = 1,
+						.pid = 100,
+						.pd_count = 1,
+						.mr_count = 2,
+						.open_ms = 1234,
+						.program = "perf"};
+	struct rnic_show_client clients[] = {client, {.pid = 200, .program = "other"}};
+	struct evidence evidence = {.clients = clients, .client_count = 2};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "perf", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "perf (pid 100) has held the device for 1234 ms\n"));
+	assert_non_null(strstr(text, "UNUSED_DEVICE"));
+	assert_non_null(strstr(text, "It has made 1 protection domain, 2 memory regions: no "
+				     "completion queue, no shared receive queue, no queue pair, "
+				     "no connection."));
+	/* What it has is told elsewhere. */
+	evidence.connections = &(struct rnic_show_cm){.client_id = 1, .state = "listening"};
+	evidence.connection_count = 1;
+	text = explain(&evidence, "100", &count);
+	assert_int_equal(count, 1);
+	assert_null(strstr(text, "UNUSED_DEVICE"));
+}
+
 /* A log has no times: a trouble of it is told without an age. */
 static void test_trouble_of_log(void **state)
 {
@@ -196,6 +252,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_run_first),
 		cmocka_unit_test(test_living_program),
+		cmocka_unit_test(test_nothing_failed),
+		cmocka_unit_test(test_device_alone),
 		cmocka_unit_test(test_trouble_of_log),
 		cmocka_unit_test(test_cause_of_trouble),
 		cmocka_unit_test(test_silence_without_record),
