@@ -26,7 +26,8 @@ import rnic  # noqa: E402
 from rnic import device, keeper, snapshot, verbs  # noqa: E402
 
 TROUBLE = {"age_ms": 3, "program": "writer", "pid": 7, "uid": 1, "cause": "REFUSED",
-           "subject": "MODIFY_QP refused", "reason": "there is no GID with index 9", "later": "a column of a later rnicctl"}
+           "subject": "MODIFY_QP refused", "reason": "there is no GID with index 9",
+           "later": "a column of a later rnicctl"}
 QP = {"qpn": 0x80ad74, "state": "RTS", "waiting_for": "an acknowledgement", "last_error": ""}
 CM = {"id": 4, "state": "connecting", "waiting_for": "", "last_error": "nobody listens"}
 
