@@ -176,8 +176,6 @@ static bool schedule(struct way *way, struct held *held, uint64_t now_ns)
 /* Takes what the host sends. Returns whether there may be more. */
 static bool take(struct way *way)
 {
-	const uint64_t now_ns = clock_now_ns();
-
 	for (uint32_t i = 0; i < BATCH; i++) {
 		static uint8_t overflow[PACKET_BYTES_MAX];
 		struct held *held = find_room(way);
@@ -196,7 +194,8 @@ static bool take(struct way *way)
 		}
 		if (held != NULL)
 			held->bytes = (uint32_t)bytes;
-		if (held != NULL && schedule(way, held, now_ns))
+		/* A time from before the packet came would make the round trip shorter. */
+		if (held != NULL && schedule(way, held, clock_now_ns()))
 			keep(way, held);
 		else
 			way->overflowed++;
