@@ -8,7 +8,8 @@ import re
 import subprocess
 import tempfile
 
-from bench_host import READY_S, Absent, Account, OnPath, RunFailed, mapping_kib_of
+from bench_host import (READY_S, Absent, Account, OnPath, RunFailed, finish_all,
+                        mapping_kib_of)
 from table import names_on_paths
 
 GIB = 1 << 30
@@ -51,11 +52,11 @@ class Bench:
     def pair(self, server, client):
         """Both ends' output and CPU time, client first. `server` is up already."""
         try:
-            client_output, client_cpu = client.finish(self.timeout)
+            (client_output, client_cpu), (server_output, server_cpu) = finish_all(
+                (client, server), self.timeout)
         except RunFailed:
             server.stop()
             raise
-        server_output, server_cpu = server.finish(self.timeout)
         return client_output, server_output, client_cpu + server_cpu
 
 

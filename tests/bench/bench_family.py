@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from bench_cases import PERFTEST_PORT, VERBS, Perftest, json_of
-from bench_host import READY_S, Absent, RunFailed, as_user, memory_kib_of
+from bench_host import READY_S, Absent, RunFailed, as_user, finish_all, memory_kib_of
 from table import USER_CASES, user_names
 
 USERS = (31001, 31002)  # nobody has an account for them
@@ -65,11 +65,9 @@ class TwoUsers:
             for case in self.cases:
                 clients.append(case.start_client(bench, iterations))
                 running.callback(clients[-1].stop)
-            speeds = [case.parse(client.finish(bench.timeout)[0])["gbit_per_s"]
-                      for case, client in zip(self.cases, clients)]
-            for server in servers:
-                server.finish(bench.timeout)
+            outputs = [output for output, _ in finish_all(clients + servers, bench.timeout)]
             running.pop_all()
+        speeds = [case.parse(output)["gbit_per_s"] for case, output in zip(self.cases, outputs)]
         return {"gbit_per_s": sum(speeds), "smaller_share": min(speeds) / sum(speeds)}
 
 

@@ -5,6 +5,7 @@ A daemon is a family of processes: rnicd, which is the control plane, and a proc
 each user that has programs. What a host says of its daemon is of the whole family.
 """
 
+import contextlib
 import copy
 import json
 import os
@@ -12,6 +13,7 @@ import pathlib
 import re
 import resource
 import subprocess
+import threading
 import time
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -43,6 +45,8 @@ class Program:
             self.command, stdin=subprocess.PIPE if has_input else subprocess.DEVNULL, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.pid = self.process.pid
+        self.reader = None
+        self.rest = ""
 
     def wait_for_line(self, line, timeout):
         deadline = time.monotonic() + timeout
@@ -63,14 +67,39 @@ class Program:
             pass  # it has ended, and the answer says why
         return self.process.stdout.readline()
 
+    def read_on(self):
+        """Reads the output while the program runs: nobody may want lines of it any more. A program
+        with much to say stops where nobody reads, when the pipe is full."""
+        if self.reader is None:
+            self.reader = threading.Thread(target=self.read_rest, daemon=True)
+            self.reader.start()
+
+    def read_rest(self):
+        with self.process.stdout as output:
+            self.rest = output.read()
+
+    def end_input(self):
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+
+    def end_output(self):
+        self.end_input()
+        self.read_on()
+        self.reader.join()
+        return self.rest
+
     def finish(self, timeout):
         """Waits for the end. Returns the output and the CPU seconds used."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.read_on()
+        self.end_input()
         try:
-            output, _ = self.process.communicate(timeout=timeout)
+            self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.stop()
             raise RunFailed(f"{self.name} did not end in {timeout} s") from None
+        output = self.end_output()
         if self.process.returncode != 0:
             raise RunFailed(f"{self.name} failed: {last_line(output)}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -79,7 +108,15 @@ class Program:
     def stop(self):
         if self.process.poll() is None:
             self.process.kill()
-        return self.process.communicate()[0]
+            self.process.wait()
+        return self.end_output()
+
+
+def finish_all(programs, timeout):
+    """What finish() of each returns, in their order; none waits for another to be read."""
+    for program in programs:
+        program.read_on()
+    return [program.finish(timeout) for program in programs]
 
 
 def as_user(uid):

@@ -20,7 +20,7 @@ import sys
 
 from bench_cases import Bench, Perftest, run_tcp
 from bench_family import USERS
-from bench_host import PATHS, Absent, RunFailed
+from bench_host import PATHS, Absent, RunFailed, finish_all
 from bench_wire import Lab
 
 MESSAGE_BYTES = 65536
@@ -229,12 +229,10 @@ def at_once(cases_and_benches, timeout):
         for case, bench in cases_and_benches:
             clients.append(case.start_client(bench, None))
             running.callback(clients[-1].stop)
-        speeds = [case.parse(client.finish(timeout)[0])["gbit_per_s"]
-                  for (case, _), client in zip(cases_and_benches, clients)]
-        for server in servers:
-            server.finish(timeout)
+        outputs = [output for output, _ in finish_all(clients + servers, timeout)]
         running.pop_all()
-    return speeds
+    return [case.parse(output)["gbit_per_s"]
+            for (case, _), output in zip(cases_and_benches, outputs)]
 
 
 def jain(speeds):
