@@ -48,7 +48,7 @@ int scenario_hits_find(const char *rule_text, uint32_t lane, uint64_t hits, uint
 	rule.where = 0;
 	rule.often.from_ns = rule.often.for_ns = 0;
 	fault_rule_begin(&rule, lane, 0);
-	fault_plan_set(plan, 0, 1, &rule);
+	fault_plan_set(plan, 0, 1, &rule, 0);
 	counted = &plan->rules[0];
 	while (found < hits && counted->seen < PACKETS_MAX) {
 		fault_plan_judge(plan, rule.is_receive ? &plan->receive : &plan->transmit,

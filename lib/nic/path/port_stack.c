@@ -140,7 +140,7 @@ int port_stack_set_rule(struct port_stack *stack, uint32_t slot, uint32_t id, co
 		result = stack_open_fault(stack);
 	if (result != 0)
 		return result;
-	fault_plan_set(fault_plan_of(stack->fault), slot, id, &rule);
+	fault_set_rule(stack->fault, slot, id, &rule, now_ns);
 	if (!stack_has_rules(stack))
 		stack_close_fault(stack, now_ns);
 	return 0;

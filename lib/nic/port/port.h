@@ -27,7 +27,7 @@ struct datagram {
 			    none */
 	uint16_t gso_batch_position; /* inbound: the number of datagrams before it in one buffer of
 					UDP_GRO */
-	uint64_t received_ns;	     /* inbound */
+	uint64_t received_ns;	     /* inbound: the time of the call of receive */
 };
 
 struct port;

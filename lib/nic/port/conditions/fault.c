@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/port/conditions/fault.h"
 
-#include "lib/nic/base/due_queue.h"
 #include "lib/nic/base/list.h"
+#include "lib/nic/port/conditions/held_datagrams.h"
 #include "proto/base/bits.h"
 #include "proto/base/time_units.h"
 #include "proto/wire/headers.h"
@@ -20,39 +20,18 @@
 /* Datagrams that leave in one call of the next port. */
 #define FAULT_BATCH 64
 
-/* Held datagrams get their memory in blocks, as they are needed. */
-#define FAULT_BLOCK_DATAGRAMS 256
-#define FAULT_BLOCKS_MAX      (FAULT_HELD_MAX / FAULT_BLOCK_DATAGRAMS)
-
-struct held {
-	struct list node;
-	struct datagram datagram; /* its bytes are those in the next member */
-	uint64_t due_ns;	  /* while others may overtake the datagram */
-	uint64_t delay_ns;	  /* applied once enough others have overtaken the datagram */
-	uint32_t behind;
-	uint8_t bytes[RNIC_PACKET_BYTES_MAX];
-};
-
-/* The held datagrams of one direction. */
-struct lane {
-	struct due_queue due;
-	struct list overtaken; /* waiting for others to pass, by due_ns */
-	uint32_t held;	       /* of the pool, those in the outbox and lent ones too */
-};
-
 struct fault {
-	struct port port;
+	struct port port; /* its functions: fault_choose_ops() */
 	struct port *next;
+	/* Of the call of receive: kept here for the judging, which is rare, not in a register. */
+	struct datagram *receive_into;
 	struct capture *capture; /* NULL: none */
 	struct fault_plan plan;
 	struct prng prng;
-	struct lane receive;
-	struct lane transmit;
+	struct held_pool pool;
+	struct held_lane receive;
+	struct held_lane transmit;
 	struct list lent; /* given to the caller by the last receive */
-	struct list free;
-	struct held *blocks[FAULT_BLOCKS_MAX];
-	uint32_t block_count;
-	uint32_t block_used; /* datagrams of the last block that were ever used */
 	uint64_t lost_datagrams;
 	/* Due datagrams, taken out of the queue, which the next port has not taken yet. */
 	struct datagram outbox[FAULT_BATCH];
@@ -64,86 +43,42 @@ struct fault {
 	uint32_t judged_passes;
 	bool has_judged_verdict;
 	struct fault_verdict judged_verdict;
-	bool has_past; /* to be sent: some datagram is held, or was judged before */
 };
+
+static const struct port_ops fault_ops, calm_ops, receives_until_ops, sends_until_ops;
 
 static struct fault *fault_of(const struct port *port)
 {
 	return RNIC_CONTAINER_OF(port, struct fault, port);
 }
 
-/* Blocks are large enough that the allocator gives their pages back when the port closes. */
-static bool fault_add_block(struct fault *fault)
+/* Whether something to be sent is held, or was judged before. */
+static bool fault_has_past(const struct fault *fault)
 {
-	struct held *block;
-
-	if (fault->block_count == FAULT_BLOCKS_MAX)
-		return false;
-	block = malloc(FAULT_BLOCK_DATAGRAMS * sizeof(*block));
-	if (block == NULL)
-		return false;
-	fault->blocks[fault->block_count++] = block;
-	fault->block_used = 0;
-	return true;
-}
-
-static struct held *pool_take(struct fault *fault)
-{
-	struct held *held;
-
-	if (!list_is_empty(&fault->free)) {
-		held = list_first_entry(&fault->free, struct held, node);
-		list_remove(&held->node);
-		return held;
-	}
-	if (fault->block_used == FAULT_BLOCK_DATAGRAMS && !fault_add_block(fault))
-		return NULL;
-	held = &fault->blocks[fault->block_count - 1][fault->block_used++];
-	list_init(&held->node);
-	return held;
+	return fault->transmit.held != 0 || fault->judged_passes != 0 || fault->has_judged_verdict;
 }
 
 /*
- * Notes that `passed` more datagrams, or time, have gone by: datagrams that waited for it become
- * due.
+ * Chooses the port's functions: those that look at the sieves alone, as long as nothing is held.
+ * Rules that match nothing are to cost next to nothing, and a test of what is held would be as much
+ * as a table of the sieve, and one of the time too.
  */
-static void lane_advance(struct lane *lane, uint32_t passed, uint64_t now_ns)
+static void fault_choose_ops(struct fault *fault)
 {
-	struct list *node, *following;
-
-	list_for_each_safe (node, following, &lane->overtaken) {
-		struct held *held = list_entry(node, struct held, node);
-
-		held->behind -= held->behind < passed ? held->behind : passed;
-		if (held->behind != 0 && held->due_ns > now_ns)
-			continue;
-		list_remove(node);
-		due_queue_push(&lane->due, now_ns + held->delay_ns, held);
-	}
+	if (fault->receive.held != 0 || fault_has_past(fault))
+		fault->port.ops = &fault_ops;
+	else if (fault->plan.until_ns == UINT64_MAX)
+		fault->port.ops = &calm_ops;
+	else
+		fault->port.ops =
+			fault->plan.receive.count != 0 ? &receives_until_ops : &sends_until_ops;
 }
 
-static struct held *lane_first_due(const struct lane *lane, uint64_t now_ns)
-{
-	return due_queue_earliest_ns(&lane->due) <= now_ns ? due_queue_first(&lane->due) : NULL;
-}
-
-static uint64_t lane_deadline_ns(const struct lane *lane)
-{
-	uint64_t deadline_ns = due_queue_earliest_ns(&lane->due);
-
-	if (!list_is_empty(&lane->overtaken)) {
-		struct held *held = list_first_entry(&lane->overtaken, struct held, node);
-
-		if (held->due_ns < deadline_ns)
-			deadline_ns = held->due_ns;
-	}
-	return deadline_ns;
-}
-
-static void fault_hold(struct fault *fault, struct lane *lane, const struct datagram *datagram,
+static void fault_hold(struct fault *fault, struct held_lane *lane, const struct datagram *datagram,
 		       uint64_t delay_ns, uint32_t behind, uint64_t now_ns)
 {
-	struct held *held = datagram->length <= RNIC_PACKET_BYTES_MAX ? pool_take(fault) : NULL;
+	struct held *held =
+		datagram->length <= RNIC_PACKET_BYTES_MAX ? held_pool_take(&fault->pool) : NULL;
 
 	if (held == NULL) {
 		fault->lost_datagrams++;
@@ -164,7 +99,7 @@ static void fault_hold(struct fault *fault, struct lane *lane, const struct data
 }
 
 /* Returns whether the datagram goes on at once; else it is dropped, or held with its duplicate. */
-static bool apply(struct fault *fault, struct lane *lane, const struct datagram *datagram,
+static bool apply(struct fault *fault, struct held_lane *lane, const struct datagram *datagram,
 		  const struct fault_verdict *verdict, uint64_t now_ns)
 {
 	if (verdict->drop)
@@ -204,7 +139,7 @@ static bool outbox_fill(struct fault *fault, uint64_t now_ns)
 
 	fault->outbox_first = fault->outbox_end = 0;
 	while (fault->outbox_end < FAULT_BATCH &&
-	       (held = lane_first_due(&fault->transmit, now_ns)) != NULL) {
+	       (held = held_lane_first_due(&fault->transmit, now_ns)) != NULL) {
 		due_queue_pop(&fault->transmit.due);
 		fault->outbox_held[fault->outbox_end] = held;
 		fault->outbox[fault->outbox_end++] = held->datagram;
@@ -220,7 +155,7 @@ static bool outbox_send(struct fault *fault, uint64_t now_ns)
 							 fault->outbox_end - first, now_ns);
 
 	for (uint32_t i = 0; i < sent; i++)
-		list_add(&fault->free, &fault->outbox_held[first + i]->node);
+		held_pool_give(&fault->pool, fault->outbox_held[first + i]);
 	fault->transmit.held -= sent;
 	fault->outbox_first += sent;
 	return fault->outbox_first == fault->outbox_end;
@@ -291,25 +226,20 @@ static void transmit_faulty(struct fault *fault, struct datagram *datagram,
 		fault_hold(fault, &fault->transmit, &damaged, 0, 0, now_ns);
 }
 
-/* Where this says no, a call of this port is a jump to the next one. */
-__attribute__((always_inline)) static inline bool may_concern(const struct fault_sieve *sieve,
-							      const struct datagram *datagrams,
-							      uint32_t count, bool is_receive,
-							      uint64_t now_ns)
+static const struct rnic_gid *way_peer(const struct fault *fault, const struct fault_way *way,
+				       const struct datagram *datagram)
 {
-	for (const struct datagram *end = datagrams + count; datagrams != end; datagrams++)
-		if (fault_sieve_keeps(sieve, datagrams,
-				      is_receive ? &datagrams->addresses.source
-						 : &datagrams->addresses.dest))
-			return fault_sieve_is_open(sieve, now_ns);
-	return false;
+	return way == &fault->plan.receive ? &datagram->addresses.source
+					   : &datagram->addresses.dest;
 }
 
 static bool concerns_some(const struct fault *fault, const struct fault_way *way,
 			  const struct datagram *datagrams, uint32_t count, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (fault_plan_concerns(&fault->plan, way, &datagrams[i], now_ns))
+		if (fault_sieve_keeps(&way->sieve, &datagrams[i],
+				      way_peer(fault, way, &datagrams[i])) &&
+		    fault_plan_concerns(&fault->plan, way, &datagrams[i], now_ns))
 			return true;
 	return false;
 }
@@ -320,7 +250,7 @@ static uint32_t transmit_by_rules(struct fault *fault, struct datagram *datagram
 	struct port *next = fault->next;
 	uint32_t taken = 0;
 
-	lane_advance(&fault->transmit, 0, now_ns);
+	held_lane_advance(&fault->transmit, 0, now_ns);
 	while (transmit_due(fault, now_ns) && taken < count) {
 		struct fault_verdict verdict = {0};
 		bool has_verdict = false;
@@ -335,7 +265,7 @@ static uint32_t transmit_by_rules(struct fault *fault, struct datagram *datagram
 		if (run != 0)
 			sent = next->ops->transmit(next, &datagrams[taken], run, now_ns);
 		taken += sent;
-		lane_advance(&fault->transmit, sent, now_ns);
+		held_lane_advance(&fault->transmit, sent, now_ns);
 		if (sent < run) {
 			fault->judged_passes = run - sent;
 			fault->has_judged_verdict = has_verdict;
@@ -347,18 +277,16 @@ static uint32_t transmit_by_rules(struct fault *fault, struct datagram *datagram
 	}
 	if (count == 0)
 		next->ops->transmit(next, datagrams, 0, now_ns);
-	fault->has_past =
-		fault->transmit.held != 0 || fault->judged_passes != 0 || fault->has_judged_verdict;
+	fault_choose_ops(fault);
 	return taken;
 }
 
 __attribute__((noinline)) static uint32_t
 transmit_judged(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
 {
-	if (!fault->has_past &&
-	    !concerns_some(fault, &fault->plan.transmit, datagrams, count, now_ns))
-		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
-	return transmit_by_rules(fault, datagrams, count, now_ns);
+	if (concerns_some(fault, &fault->plan.transmit, datagrams, count, now_ns))
+		return transmit_by_rules(fault, datagrams, count, now_ns);
+	return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
 }
 
 static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
@@ -366,9 +294,10 @@ static uint32_t fault_transmit(struct port *port, struct datagram *datagrams, ui
 {
 	struct fault *fault = fault_of(port);
 
-	if (!fault->has_past &&
-	    !may_concern(&fault->plan.transmit.sieve, datagrams, count, false, now_ns))
-		return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
+	if (fault_has_past(fault))
+		return transmit_by_rules(fault, datagrams, count, now_ns);
+	if (now_ns >= fault->plan.until_ns)
+		fault_plan_review(&fault->plan, now_ns);
 	return transmit_judged(fault, datagrams, count, now_ns);
 }
 
@@ -378,7 +307,7 @@ static uint32_t receive_due(struct fault *fault, struct datagram *into, uint32_t
 	struct held *held;
 	uint32_t count = 0;
 
-	while (count < max && (held = lane_first_due(&fault->receive, now_ns)) != NULL) {
+	while (count < max && (held = held_lane_first_due(&fault->receive, now_ns)) != NULL) {
 		into[count++] = held->datagram;
 		due_queue_pop(&fault->receive.due);
 		list_add_tail(&fault->lent, &held->node);
@@ -441,76 +370,202 @@ static uint32_t judge_arrived(struct fault *fault, struct datagram *arrived, uin
 static void take_back_lent(struct fault *fault)
 {
 	while (!list_is_empty(&fault->lent)) {
-		struct list *node = fault->lent.next;
+		struct held *held = list_first_entry(&fault->lent, struct held, node);
 
-		list_remove(node);
-		list_add(&fault->free, node);
+		list_remove(&held->node);
+		held_pool_give(&fault->pool, held);
 		fault->receive.held--;
 	}
-}
-
-__attribute__((noinline)) static uint32_t
-receive_among_held(struct fault *fault, struct datagram *into, uint32_t max, uint64_t now_ns)
-{
-	struct port *next = fault->next;
-	struct lane *lane = &fault->receive;
-	uint32_t count, arrived, kept;
-
-	take_back_lent(fault);
-	lane_advance(lane, 0, now_ns);
-	count = receive_due(fault, into, max, now_ns);
-	arrived = next->ops->receive(next, into + count, max - count, now_ns);
-	kept = judge_arrived(fault, into + count, arrived, now_ns);
-	lane_advance(lane, kept, now_ns);
-	kept += count;
-	return kept + receive_due(fault, into + kept, max - kept, now_ns);
-}
-
-__attribute__((noinline)) static uint32_t receive_judged(struct fault *fault, struct datagram *into,
-							 uint32_t arrived, uint32_t max,
-							 uint64_t now_ns)
-{
-	if (!concerns_some(fault, &fault->plan.receive, into, arrived, now_ns))
-		return arrived;
-	arrived = judge_arrived(fault, into, arrived, now_ns);
-	lane_advance(&fault->receive, arrived, now_ns);
-	return arrived + receive_due(fault, into + arrived, max - arrived, now_ns);
 }
 
 static uint32_t fault_receive(struct port *port, struct datagram *into, uint32_t max,
 			      uint64_t now_ns)
 {
 	struct fault *fault = fault_of(port);
-	uint32_t arrived;
+	struct port *next = fault->next;
+	struct held_lane *lane = &fault->receive;
+	uint32_t count, arrived, kept;
 
-	if (fault->receive.held != 0)
-		return receive_among_held(fault, into, max, now_ns);
-	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
-	if (!may_concern(&fault->plan.receive.sieve, into, arrived, true, now_ns))
-		return arrived;
-	return receive_judged(fault, into, arrived, max, now_ns);
+	take_back_lent(fault);
+	held_lane_advance(lane, 0, now_ns);
+	count = receive_due(fault, into, max, now_ns);
+	arrived = next->ops->receive(next, into + count, max - count, now_ns);
+	kept = judge_arrived(fault, into + count, arrived, now_ns);
+	held_lane_advance(lane, kept, now_ns);
+	kept += count;
+	kept += receive_due(fault, into + kept, max - kept, now_ns);
+	fault_choose_ops(fault);
+	return kept;
 }
 
-__attribute__((noinline)) static uint64_t deadline_among_held_ns(const struct fault *fault)
+static uint64_t fault_next_deadline_ns(const struct port *port)
 {
+	const struct fault *fault = fault_of(port);
 	const uint64_t next_ns = fault->next->ops->next_deadline_ns(fault->next);
-	const uint64_t receive_ns = lane_deadline_ns(&fault->receive);
-	uint64_t transmit_ns =
-		fault->outbox_first < fault->outbox_end ? 0 : lane_deadline_ns(&fault->transmit);
+	const uint64_t receive_ns = held_lane_deadline_ns(&fault->receive);
+	uint64_t transmit_ns = fault->outbox_first < fault->outbox_end
+				       ? 0
+				       : held_lane_deadline_ns(&fault->transmit);
 
 	if (transmit_ns < fault->refused_until_ns)
 		transmit_ns = fault->refused_until_ns;
 	return rnic_earliest_ns((const uint64_t[]){next_ns, receive_ns, transmit_ns}, 3);
 }
 
-static uint64_t fault_next_deadline_ns(const struct port *port)
+/* --- while nothing is held -------------------------------------------------------------------- */
+
+/* A window of time has opened, or closed. */
+static void fault_review(struct fault *fault, uint64_t now_ns)
+{
+	fault_plan_review(&fault->plan, now_ns);
+	fault_choose_ops(fault);
+}
+
+__attribute__((noinline)) static uint32_t
+transmit_reviewed(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
+	fault_review(fault, now_ns);
+	return fault->port.ops->transmit(&fault->port, datagrams, count, now_ns);
+}
+
+static bool may_concern_some(const struct fault *fault, const struct fault_way *way,
+			     const struct datagram *datagrams, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (fault_sieve_may_keep(&way->sieve, &datagrams[i],
+					 way_peer(fault, way, &datagrams[i])))
+			return true;
+	return false;
+}
+
+__attribute__((noinline)) static uint32_t
+transmit_many(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
+	if (may_concern_some(fault, &fault->plan.transmit, datagrams, count))
+		return transmit_judged(fault, datagrams, count, now_ns);
+	return fault->next->ops->transmit(fault->next, datagrams, count, now_ns);
+}
+
+/*
+ * Mostly no rule concerns a datagram, and the call goes to the next port by a jump. A message that
+ * somebody waits for is one datagram or two: without a loop they cost less, and of many more the
+ * loop is the smaller part.
+ */
+__attribute__((always_inline)) static inline uint32_t
+transmit_calmly(struct fault *fault, struct datagram *datagrams, uint32_t count, uint64_t now_ns)
+{
+	const struct fault_sieve *sieve = &fault->plan.transmit.sieve;
+	struct port *next = fault->next;
+
+	if (count == 1) {
+		if (fault_sieve_may_keep(sieve, datagrams, &datagrams->addresses.dest))
+			return transmit_judged(fault, datagrams, 1, now_ns);
+		return next->ops->transmit(next, datagrams, 1, now_ns);
+	}
+	if (count == 2) {
+		if (fault_sieve_may_keep(sieve, datagrams, &datagrams->addresses.dest) ||
+		    fault_sieve_may_keep(sieve, &datagrams[1], &datagrams[1].addresses.dest))
+			return transmit_judged(fault, datagrams, 2, now_ns);
+		return next->ops->transmit(next, datagrams, 2, now_ns);
+	}
+	return transmit_many(fault, datagrams, count, now_ns);
+}
+
+static uint32_t calm_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+			      uint64_t now_ns)
+{
+	return transmit_calmly(fault_of(port), datagrams, count, now_ns);
+}
+
+static uint32_t calm_until_transmit(struct port *port, struct datagram *datagrams, uint32_t count,
+				    uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+
+	if (now_ns >= fault->plan.until_ns)
+		return transmit_reviewed(fault, datagrams, count, now_ns);
+	return transmit_calmly(fault, datagrams, count, now_ns);
+}
+
+__attribute__((noinline)) static uint32_t
+receive_reviewed(struct fault *fault, struct datagram *into, uint32_t max, uint64_t now_ns)
+{
+	fault_review(fault, now_ns);
+	return fault->port.ops->receive(&fault->port, into, max, now_ns);
+}
+
+/*
+ * The rest of a call of receive: some rule may concern one of what arrived. What is held and due at
+ * once comes with the next call.
+ */
+__attribute__((noinline)) static uint32_t receive_judged(struct fault *fault, uint32_t arrived)
+{
+	struct datagram *into = fault->receive_into;
+	const uint64_t now_ns = into->received_ns;
+
+	if (!concerns_some(fault, &fault->plan.receive, into, arrived, now_ns))
+		return arrived;
+	arrived = judge_arrived(fault, into, arrived, now_ns);
+	held_lane_advance(&fault->receive, arrived, now_ns);
+	fault_choose_ops(fault);
+	return arrived;
+}
+
+__attribute__((noinline)) static uint32_t receive_many(struct fault *fault, uint32_t arrived)
+{
+	if (may_concern_some(fault, &fault->plan.receive, fault->receive_into, arrived))
+		return receive_judged(fault, arrived);
+	return arrived;
+}
+
+__attribute__((always_inline)) static inline uint32_t
+receive_calmly(struct fault *fault, struct datagram *into, uint32_t max, uint64_t now_ns)
+{
+	const struct fault_sieve *sieve = &fault->plan.receive.sieve;
+	uint32_t arrived;
+
+	fault->receive_into = into;
+	arrived = fault->next->ops->receive(fault->next, into, max, now_ns);
+	if (arrived == 0)
+		return 0;
+	into = fault->receive_into;
+	if (arrived == 1)
+		return fault_sieve_may_keep(sieve, into, &into->addresses.source)
+			       ? receive_judged(fault, 1)
+			       : 1;
+	if (arrived == 2)
+		return fault_sieve_may_keep(sieve, into, &into->addresses.source) ||
+				       fault_sieve_may_keep(sieve, &into[1],
+							    &into[1].addresses.source)
+			       ? receive_judged(fault, 2)
+			       : 2;
+	return receive_many(fault, arrived);
+}
+
+static uint32_t calm_receive(struct port *port, struct datagram *into, uint32_t max,
+			     uint64_t now_ns)
+{
+	return receive_calmly(fault_of(port), into, max, now_ns);
+}
+
+static uint32_t calm_until_receive(struct port *port, struct datagram *into, uint32_t max,
+				   uint64_t now_ns)
+{
+	struct fault *fault = fault_of(port);
+
+	if (now_ns >= fault->plan.until_ns)
+		return receive_reviewed(fault, into, max, now_ns);
+	return receive_calmly(fault, into, max, now_ns);
+}
+
+static uint64_t calm_next_deadline_ns(const struct port *port)
 {
 	const struct fault *fault = fault_of(port);
 
-	if (fault->receive.held + fault->transmit.held == 0)
-		return fault->next->ops->next_deadline_ns(fault->next);
-	return deadline_among_held_ns(fault);
+	return fault->next->ops->next_deadline_ns(fault->next);
 }
+
+/* ---------------------------------------------------------------------------------------------- */
 
 static void fault_watch(struct port *port, void (*watch)(void *context, int fd, bool for_writing),
 			void *context)
@@ -530,10 +585,9 @@ static int fault_set_gid(struct port *port, uint32_t index, const struct rnic_gi
 
 static void fault_free(struct fault *fault)
 {
-	due_queue_fini(&fault->receive.due);
-	due_queue_fini(&fault->transmit.due);
-	for (uint32_t i = 0; i < fault->block_count; i++)
-		free(fault->blocks[i]);
+	held_lane_fini(&fault->receive);
+	held_lane_fini(&fault->transmit);
+	held_pool_fini(&fault->pool);
 	free(fault);
 }
 
@@ -545,15 +599,30 @@ static void fault_close(struct port *port)
 	fault_free(fault);
 }
 
-static const struct port_ops fault_ops = {
-	.name = "fault",
-	.receive = fault_receive,
-	.transmit = fault_transmit,
-	.next_deadline_ns = fault_next_deadline_ns,
-	.watch = fault_watch,
-	.set_gid = fault_set_gid,
-	.close = fault_close,
-};
+#define FAULT_OPS(transmit_name, receive_name, deadline_name)                                      \
+	{                                                                                          \
+		.name = "fault", .receive = receive_name, .transmit = transmit_name,               \
+		.next_deadline_ns = deadline_name, .watch = fault_watch, .set_gid = fault_set_gid, \
+		.close = fault_close,                                                              \
+	}
+
+static const struct port_ops fault_ops =
+	FAULT_OPS(fault_transmit, fault_receive, fault_next_deadline_ns);
+
+/* Nothing is held, and no window of time opens or closes any more. */
+static const struct port_ops calm_ops =
+	FAULT_OPS(calm_transmit, calm_receive, calm_next_deadline_ns);
+
+/* Or until plan.until_ns: a turn that receives does so first, and once is enough. */
+static const struct port_ops receives_until_ops =
+	FAULT_OPS(calm_transmit, calm_until_receive, calm_next_deadline_ns);
+static const struct port_ops sends_until_ops =
+	FAULT_OPS(calm_until_transmit, calm_receive, calm_next_deadline_ns);
+
+static bool is_fault(const struct port *port)
+{
+	return port->ops->close == fault_close;
+}
 
 struct port *fault_create(struct port *next, uint64_t seed)
 {
@@ -561,19 +630,16 @@ struct port *fault_create(struct port *next, uint64_t seed)
 
 	if (fault == NULL)
 		return NULL;
-	fault->block_used = FAULT_BLOCK_DATAGRAMS;
-	if (due_queue_reserve(&fault->receive.due, FAULT_HELD_MAX) != 0 ||
-	    due_queue_reserve(&fault->transmit.due, FAULT_HELD_MAX) != 0) {
+	held_pool_init(&fault->pool);
+	if (held_lane_init(&fault->receive) != 0 || held_lane_init(&fault->transmit) != 0) {
 		fault_free(fault);
 		return NULL;
 	}
-	fault->port.ops = &fault_ops;
 	fault->next = next;
+	fault_plan_review(&fault->plan, 0);
+	fault_choose_ops(fault);
 	prng_init(&fault->prng, seed);
-	list_init(&fault->receive.overtaken);
-	list_init(&fault->transmit.overtaken);
 	list_init(&fault->lent);
-	list_init(&fault->free);
 	return &fault->port;
 }
 
@@ -598,7 +664,7 @@ int fault_open(struct port *next, const char *spec, struct port **port, char *me
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		fault_rule_begin(&rules[i], 0, 0);
-		fault_plan_set(fault_plan_of(made), i, i + 1, &rules[i]);
+		fault_set_rule(made, i, i + 1, &rules[i], 0);
 	}
 	*port = made;
 	return 0;
@@ -610,7 +676,7 @@ static void fault_release(struct fault *fault, uint64_t now_ns)
 	struct due_queue *due = &fault->transmit.due;
 
 	outbox_send(fault, now_ns);
-	lane_advance(&fault->transmit, UINT32_MAX, now_ns);
+	held_lane_advance(&fault->transmit, UINT32_MAX, now_ns);
 	while (due->count != 0) {
 		struct held *held = due_queue_pop(due);
 
@@ -623,7 +689,7 @@ struct port *fault_remove(struct port *port, uint64_t now_ns)
 	struct fault *fault = fault_of(port);
 	struct port *next = fault->next;
 
-	assert(port->ops == &fault_ops);
+	assert(is_fault(port));
 	fault_release(fault, now_ns);
 	fault_free(fault);
 	return next;
@@ -633,7 +699,7 @@ struct port *fault_receiver(struct port *port)
 {
 	const struct fault *fault = fault_of(port);
 
-	assert(port->ops == &fault_ops);
+	assert(is_fault(port));
 	return fault->plan.receive.count == 0 && fault->receive.held == 0 ? fault->next : port;
 }
 
@@ -641,18 +707,28 @@ struct port *fault_sender(struct port *port)
 {
 	const struct fault *fault = fault_of(port);
 
-	assert(port->ops == &fault_ops);
-	return fault->plan.transmit.count == 0 && !fault->has_past ? fault->next : port;
+	assert(is_fault(port));
+	return fault->plan.transmit.count == 0 && !fault_has_past(fault) ? fault->next : port;
 }
 
-struct fault_plan *fault_plan_of(struct port *port)
+void fault_set_rule(struct port *port, uint32_t slot, uint32_t id, const struct fault_rule *rule,
+		    uint64_t now_ns)
 {
-	assert(port->ops == &fault_ops);
+	struct fault *fault = fault_of(port);
+
+	assert(is_fault(port));
+	fault_plan_set(&fault->plan, slot, id, rule, now_ns);
+	fault_choose_ops(fault);
+}
+
+const struct fault_plan *fault_plan_of(struct port *port)
+{
+	assert(is_fault(port));
 	return &fault_of(port)->plan;
 }
 
 uint64_t fault_lost_datagrams(const struct port *port)
 {
-	assert(port->ops == &fault_ops);
+	assert(is_fault(port));
 	return fault_of(port)->lost_datagrams;
 }

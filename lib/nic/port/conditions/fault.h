@@ -4,7 +4,7 @@
  * duplicates, delays, reorders, corrupts and marks by rules (fault_plan.h). Seeded and without a
  * clock, so that the same calls have the same effect, in a simulation and in a daemon with --fault.
  *
- * Held datagrams lie in a pool, which grows up to FAULT_HELD_MAX. A datagram that finds the pool
+ * Held datagrams lie in a pool, which grows up to HELD_MAX. A datagram that finds the pool
  * full, or no more memory, is lost, as in a network with a full queue, and counted. Due datagrams
  * go to the next port in batches. This port owns the next port: closing closes that too.
  */
@@ -14,9 +14,6 @@
 #include "lib/nic/port/conditions/capture.h"
 #include "lib/nic/port/conditions/fault_plan.h"
 #include "lib/nic/port/port.h"
-
-/* The most datagrams that the port holds back at once: 100 ms of 10 Gb/s at a path MTU of 1024. */
-#define FAULT_HELD_MAX 131072
 
 /*
  * Puts a port without rules in front of `next`, which stays the caller's when there is no memory:
@@ -49,8 +46,12 @@ struct port *fault_remove(struct port *port, uint64_t now_ns);
 struct port *fault_receiver(struct port *port);
 struct port *fault_sender(struct port *port);
 
-/* The rules with their counts, to be read and changed between the port's calls. */
-struct fault_plan *fault_plan_of(struct port *port);
+/* fault_plan_set() of the port's rules, between its calls. */
+void fault_set_rule(struct port *port, uint32_t slot, uint32_t id, const struct fault_rule *rule,
+		    uint64_t now_ns);
+
+/* The rules with their counts. */
+const struct fault_plan *fault_plan_of(struct port *port);
 
 /* From now on `capture`, which is below or NULL, hears what becomes of packets. */
 void fault_tell_capture(struct port *port, struct capture *capture);

@@ -5,8 +5,6 @@
 #include "proto/wire/gid.h"
 #include "proto/wire/headers.h"
 
-#include <string.h>
-
 #define PSN_MASK 0xffffffu
 
 /* Whether the rule applies to a packet with such an opcode. */
@@ -36,24 +34,49 @@ static bool rule_applies(const struct fault_rule *rule, const struct datagram *d
 	return fault_rule_has_opcode(rule, datagram->bytes[0]) && rule_is_there(rule, datagram);
 }
 
-static void way_add(struct fault_way *way, uint32_t slot, const struct fault_rule *rule)
+/* When the window of a rule opens or closes next, or UINT64_MAX. */
+static uint64_t rule_changes_ns(const struct fault_rule *rule, uint64_t now_ns)
 {
+	const uint64_t opens_ns = rule->loaded_ns + rule->often.from_ns;
+
+	if (now_ns < opens_ns)
+		return opens_ns;
+	return rule->often.for_ns != 0 && now_ns < opens_ns + rule->often.for_ns
+		       ? opens_ns + rule->often.for_ns
+		       : UINT64_MAX;
+}
+
+static void plan_add(struct fault_plan *plan, uint32_t slot, uint64_t now_ns)
+{
+	const struct fault_rule *rule = &plan->rules[slot];
+	struct fault_way *way = rule->is_receive ? &plan->receive : &plan->transmit;
+	const uint64_t changes_ns = rule_changes_ns(rule, now_ns);
+
 	way->slots[way->count++] = (uint8_t)slot;
-	fault_sieve_add(&way->sieve, rule);
+	if (rnic_rule_has_time(&rule->often, now_ns - rule->loaded_ns))
+		fault_sieve_add(&way->sieve, rule);
+	if (changes_ns < plan->until_ns)
+		plan->until_ns = changes_ns;
+}
+
+void fault_plan_review(struct fault_plan *plan, uint64_t now_ns)
+{
+	plan->receive.count = plan->transmit.count = 0;
+	fault_sieve_init(&plan->receive.sieve);
+	fault_sieve_init(&plan->transmit.sieve);
+	plan->until_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < FAULT_RULES_MAX; i++)
+		if (plan->ids[i] != 0)
+			plan_add(plan, i, now_ns);
 }
 
 void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
-		    const struct fault_rule *rule)
+		    const struct fault_rule *rule, uint64_t now_ns)
 {
 	plan->ids[slot] = id;
 	if (id != 0)
 		plan->rules[slot] = *rule;
-	memset(&plan->receive, 0, sizeof(plan->receive));
-	memset(&plan->transmit, 0, sizeof(plan->transmit));
-	for (uint32_t i = 0; i < FAULT_RULES_MAX; i++)
-		if (plan->ids[i] != 0)
-			way_add(plan->rules[i].is_receive ? &plan->receive : &plan->transmit, i,
-				&plan->rules[i]);
+	fault_plan_review(plan, now_ns);
 }
 
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,

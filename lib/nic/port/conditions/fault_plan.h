@@ -14,12 +14,14 @@
 struct fault_way {
 	uint8_t slots[FAULT_RULES_MAX];
 	uint32_t count;
-	struct fault_sieve sieve;
+	struct fault_sieve sieve; /* of the rules whose windows of time are open */
 };
 
 struct fault_plan {
 	struct fault_rule rules[FAULT_RULES_MAX];
 	uint32_t ids[FAULT_RULES_MAX]; /* by slot; 0: free */
+	uint64_t
+		until_ns; /* some window opens or closes then: fault_plan_review(); or UINT64_MAX */
 	struct fault_way receive;
 	struct fault_way transmit;
 };
@@ -38,7 +40,10 @@ struct fault_verdict {
 
 /* Puts a rule that has begun into a slot; `id` 0 empties the slot, and `rule` may be NULL. */
 void fault_plan_set(struct fault_plan *plan, uint32_t slot, uint32_t id,
-		    const struct fault_rule *rule);
+		    const struct fault_rule *rule, uint64_t now_ns);
+
+/* Makes the sieves anew, which are right from `now_ns` to `until_ns`. */
+void fault_plan_review(struct fault_plan *plan, uint64_t now_ns);
 
 /* Whether some rule applies to the datagram at this time, so that it must be judged. */
 bool fault_plan_concerns(const struct fault_plan *plan, const struct fault_way *way,

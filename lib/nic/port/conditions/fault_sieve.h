@@ -2,8 +2,8 @@
 /*
  * What a packet must have so that some rule of a direction may apply. Rules that apply to nothing
  * are to cost next to nothing, and 64 of them no more than one. So a rule counts here with one
- * thing that it asks, its bit, and a table for each byte of a packet that is read has the bits of
- * the rules which this byte allows. Bits that all tables have are left: none, and no rule applies.
+ * thing that it asks, its bit, and a table for each part of a packet that is read has the bits of
+ * the rules which this part allows. Bits that all tables have are left: none, and no rule applies.
  * Pure: no memory but the caller's.
  */
 #ifndef LIB_NIC_PORT_CONDITIONS_FAULT_SIEVE_H
@@ -13,55 +13,53 @@
 #include "lib/nic/port/port.h"
 #include "proto/wire/headers.h"
 
+#include <string.h>
+
 #define FAULT_QPN_OFFSET 5 /* in the BTH, 24 bits */
 #define FAULT_PSN_OFFSET 9
 
 /*
- * Of no rules while it is zero. The bits are those of enum fault_where, and one more of the rules
- * that ask for nothing but opcodes.
+ * The bits are those of enum fault_where, and one more of the rules that ask for nothing but
+ * opcodes. That of the rules for lengths is in the tables of opcodes and lengths alone.
  */
 struct fault_sieve {
 	uint8_t opcodes[256];
-	uint8_t qpn_low[256];	 /* by the last byte of the number */
-	uint8_t qpn_middle[256]; /* by the byte before */
-	uint8_t psn_high[256];
-	uint8_t peer_low[256];
-	uint8_t peer_middle[256];
+	uint8_t psns[256];   /* by the first byte */
+	uint8_t qpns[65536]; /* by fault_sieve_pair() of the last two bytes, as the next one */
+	uint8_t peers[65536];
 	uint8_t lengths[256]; /* by units of 256 bytes */
-	uint64_t begin_ns;    /* of the first window of time, and the end of the last one */
-	uint64_t end_ns;
+	uint32_t usual_bytes; /* behind the BTH: no rule for lengths concerns so few */
+	uint8_t bits;	      /* that some rule has */
 };
 
+void fault_sieve_init(struct fault_sieve *sieve); /* without rules */
 void fault_sieve_add(struct fault_sieve *sieve, const struct fault_rule *rule);
 
-/* Whether the window of time of some rule may be open. */
-static inline bool fault_sieve_is_open(const struct fault_sieve *sieve, uint64_t now_ns)
+/* The place of two bytes of a packet in a table, in the machine's own order. */
+static inline uint16_t fault_sieve_pair(const uint8_t *bytes)
 {
-	return now_ns >= sieve->begin_ns && now_ns < sieve->end_ns;
+	uint16_t pair;
+
+	memcpy(&pair, bytes, sizeof(pair));
+	return pair;
 }
 
 /* Whether some rule may apply to the datagram, whose other end is `peer`. */
-__attribute__((always_inline)) static inline bool fault_sieve_keeps(const struct fault_sieve *sieve,
-								    const struct datagram *datagram,
-								    const struct rnic_gid *peer)
+bool fault_sieve_keeps(const struct fault_sieve *sieve, const struct datagram *datagram,
+		       const struct rnic_gid *peer);
+
+/* The same in fewer instructions: also true where the length must be looked at by the other one. */
+__attribute__((always_inline)) static inline bool
+fault_sieve_may_keep(const struct fault_sieve *sieve, const struct datagram *datagram,
+		     const struct rnic_gid *peer)
 {
 	const uint8_t *bytes = datagram->bytes;
-	uint8_t left;
 
-	if (datagram->length < RNIC_BTH_BYTES)
-		return datagram->length != 0;
-	left = sieve->opcodes[bytes[0]];
-	if (left == 0)
-		return false;
-	left &= sieve->qpn_low[bytes[FAULT_QPN_OFFSET + 2]];
-	if (left == 0)
-		return false;
-	left &= sieve->qpn_middle[bytes[FAULT_QPN_OFFSET + 1]];
-	left &= sieve->psn_high[bytes[FAULT_PSN_OFFSET]];
-	left &= sieve->peer_low[peer->bytes[15]];
-	left &= sieve->peer_middle[peer->bytes[14]];
-	left &= sieve->lengths[datagram->length >> 8 & 0xff];
-	return left != 0;
+	return datagram->length - RNIC_BTH_BYTES > sieve->usual_bytes ||
+	       (sieve->opcodes[bytes[0]] &
+		sieve->qpns[fault_sieve_pair(bytes + FAULT_QPN_OFFSET + 1)] &
+		sieve->psns[bytes[FAULT_PSN_OFFSET]] &
+		sieve->peers[fault_sieve_pair(&peer->bytes[14])]) != 0;
 }
 
 #endif

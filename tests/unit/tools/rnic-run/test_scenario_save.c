@@ -26,7 +26,7 @@ static uint32_t run_rule(const char *text, uint64_t *nths)
 	memset(&plan, 0, sizeof(plan));
 	assert_int_equal(fault_rules_parse(text, 1, &rule, 1, &count, message, sizeof(message)), 0);
 	fault_rule_begin(&rule, LANE, 0);
-	fault_plan_set(&plan, 0, 1, &rule);
+	fault_plan_set(&plan, 0, 1, &rule, 0);
 	for (uint32_t i = 0; i < SENT; i++) {
 		bytes[0] = i % 2 == 0 ? 0x04 : 0x11; /* RC SEND only, RC acknowledge */
 		sends += i % 2 == 0;

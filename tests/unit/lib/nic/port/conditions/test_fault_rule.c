@@ -270,18 +270,19 @@ static void load(const char *spec, uint64_t now_ns)
 	memset(&plan, 0, sizeof(plan));
 	for (uint32_t i = 0; i < rule_count; i++) {
 		fault_rule_begin(&rules[i], 0, now_ns);
-		fault_plan_set(&plan, i, i + 1, &rules[i]);
+		fault_plan_set(&plan, i, i + 1, &rules[i], now_ns);
 	}
 }
 
 static bool drops(const struct datagram *datagram, uint64_t now_ns)
 {
 	const bool concerns = fault_plan_concerns(&plan, &plan.transmit, datagram, now_ns);
-	const bool is_kept =
-		fault_sieve_is_open(&plan.transmit.sieve, now_ns) &&
-		fault_sieve_keeps(&plan.transmit.sieve, datagram, &datagram->addresses.dest);
 	const bool dropped = fault_plan_judge(&plan, &plan.transmit, datagram, now_ns).drop;
+	bool is_kept;
 
+	if (now_ns >= plan.until_ns)
+		fault_plan_review(&plan, now_ns);
+	is_kept = fault_sieve_keeps(&plan.transmit.sieve, datagram, &datagram->addresses.dest);
 	assert_true(concerns || !dropped);
 	assert_true(is_kept || !concerns);
 	return dropped;
@@ -308,7 +309,11 @@ static void what_all_rules_do_is_put_together(void **state)
 
 static bool sieve_keeps(const struct datagram *datagram)
 {
-	return fault_sieve_keeps(&plan.transmit.sieve, datagram, &datagram->addresses.dest);
+	const struct rnic_gid *peer = &datagram->addresses.dest;
+	const bool keeps = fault_sieve_keeps(&plan.transmit.sieve, datagram, peer);
+
+	assert_true(!keeps || fault_sieve_may_keep(&plan.transmit.sieve, datagram, peer));
+	return keeps;
 }
 
 /* What concerns no rule does not get as far as the rules, and what concerns one does. */
@@ -332,7 +337,9 @@ static void a_sieve_keeps_what_may_concern_a_rule(void **state)
 		{"drop/peer=10.0.0.3", false, false},
 		{"drop/peer=10.0.1.2", false, false},
 		{"drop/longer=15", true, true}, /* 12 bytes and the ICRC */
-		{"drop/longer=16", true, false},
+		{"drop/longer=1", true, true},
+		{"drop/longer=16", false, false},
+		{"drop@rc-write/longer=1", false, false},
 		{"drop/longer=600", false, false},
 		{"drop/qpn=1,drop/peer=10.0.0.9,drop/longer=600,drop/psn=1", false, false},
 		{"drop/qpn=1,drop/peer=10.0.0.2,drop/longer=600,drop/psn=1", true, true},
@@ -395,6 +402,30 @@ static void rules_say_when(void **state)
 	assert_false(drops(&datagram, 200 * MS));
 }
 
+/* Rules whose time has not come, or is over, cost nothing: the sieve has those that may act. */
+static void a_sieve_has_the_rules_of_open_windows(void **state)
+{
+	static const struct {
+		uint64_t now_ns;
+		uint64_t until_ns;
+		bool keeps;
+	} steps[] = {
+		{0, 10 * MS, false},
+		{10 * MS, 15 * MS, true},
+		{15 * MS, 20 * MS, false},
+		{20 * MS, UINT64_MAX, true},
+	};
+	const struct datagram datagram = packet(RC_SEND_ONLY, 1, 1);
+
+	(void)state;
+	load("drop/from=10ms/for=5ms,drop/from=20ms", 0);
+	for (size_t i = 0; i < RNIC_COUNT_OF(steps); i++) {
+		fault_plan_review(&plan, steps[i].now_ns);
+		assert_int_equal(plan.until_ns, steps[i].until_ns);
+		assert_int_equal(sieve_keeps(&datagram), steps[i].keeps);
+	}
+}
+
 static void rules_say_how_often(void **state)
 {
 	static const struct {
@@ -430,11 +461,11 @@ static void a_rule_keeps_its_counts(void **state)
 	(void)state;
 	load("drop/every=2,delay=1ms", 0);
 	assert_false(drops(&datagram, 0));
-	fault_plan_set(&plan, 1, 0, NULL);
+	fault_plan_set(&plan, 1, 0, NULL, 0);
 	assert_int_equal(plan.transmit.count, 1);
 	assert_true(drops(&datagram, 0));
 	assert_int_equal(plan.rules[0].seen, 2);
-	fault_plan_set(&plan, 0, 0, NULL);
+	fault_plan_set(&plan, 0, 0, NULL, 0);
 	assert_int_equal(plan.transmit.count, 0);
 	assert_false(fault_plan_concerns(&plan, &plan.transmit, &datagram, 0));
 }
@@ -470,6 +501,7 @@ int main(void)
 		cmocka_unit_test(rules_say_where),
 		cmocka_unit_test(a_sieve_keeps_what_may_concern_a_rule),
 		cmocka_unit_test(rules_say_when),
+		cmocka_unit_test(a_sieve_has_the_rules_of_open_windows),
 		cmocka_unit_test(rules_say_how_often),
 		cmocka_unit_test(a_rule_keeps_its_counts),
 		cmocka_unit_test(rules_draw_by_themselves),
