@@ -96,10 +96,13 @@ uint32_t rnic_poll_unconcerned(const struct rnic_cq *cq, uint32_t max_count)
 
 	if (cq->is_overtaken || cq->is_judged)
 		return 0;
-	while (count < max_count && count < pending &&
-	       !verb_rules_concern_work(rules,
-					cq->entries[poll_slot_of(cq, cq->consumer + count)].opcode))
+	while (count < max_count && count < pending) {
+		const struct rnic_cqe *entry = &cq->entries[poll_slot_of(cq, cq->consumer + count)];
+
+		if (verb_rules_concern_work(rules, entry->qpn, entry->opcode))
+			break;
 		count++;
+	}
 	return count;
 }
 

@@ -147,6 +147,22 @@ static bool verb_rules_copy(const struct verb_rules *rules, struct rnic_verb_rul
 	return false;
 }
 
+/* Lets completions of the rule's queue pairs pass the tables. */
+static void verb_rules_allow_works(struct verb_rules *rules, const struct rnic_verb_rule *rule)
+{
+	const uint32_t low = rule->qpn & 0xff;
+	const uint32_t middle = rule->qpn >> 8 & 0xff;
+
+	for (uint32_t i = 0; i < 256; i++) {
+		if (rule->has_qpn == 0 || i == low)
+			atomic_fetch_or_explicit(&rules->works_low[i], rule->calls,
+						 memory_order_relaxed);
+		if (rule->has_qpn == 0 || i == middle)
+			atomic_fetch_or_explicit(&rules->works_middle[i], rule->calls,
+						 memory_order_relaxed);
+	}
+}
+
 /* Keeps the rule in its slot, with its counts if it was there. */
 static void verb_rules_keep(struct verb_rules *rules, uint32_t slot,
 			    const struct rnic_verb_rule *rule)
@@ -158,7 +174,7 @@ static void verb_rules_keep(struct verb_rules *rules, uint32_t slot,
 	rules->slots[rules->slot_count++] = (uint8_t)slot;
 	atomic_fetch_or_explicit(&rules->calls[rule->action], rule->calls, memory_order_relaxed);
 	if (rule->action != RNIC_VERB_FAIL)
-		atomic_fetch_or_explicit(&rules->works, rule->calls, memory_order_relaxed);
+		verb_rules_allow_works(rules, rule);
 }
 
 /* Takes the rules of the page, which has news. Under the lock. */
@@ -170,7 +186,10 @@ static void verb_rules_take(struct verb_rules *rules)
 	if (!verb_rules_copy(rules, copies, &sequence))
 		return;
 	rules->slot_count = 0;
-	atomic_store_explicit(&rules->works, 0, memory_order_relaxed);
+	for (uint32_t i = 0; i < 256; i++) {
+		atomic_store_explicit(&rules->works_low[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&rules->works_middle[i], 0, memory_order_relaxed);
+	}
 	for (uint32_t i = 0; i < RNIC_VERB_ACTION_COUNT; i++)
 		atomic_store_explicit(&rules->calls[i], 0, memory_order_relaxed);
 	for (uint32_t i = 0; i < RNIC_VERB_RULES_MAX; i++) {
@@ -282,9 +301,14 @@ static uint64_t verb_rule_delay_ns(const struct known_rule *known)
 	return rule->delay_ns - rule->jitter_ns + verb_rule_draw(known, 2 * rule->jitter_ns + 1);
 }
 
-bool verb_rules_concern_work(struct verb_rules *rules, uint32_t wc_opcode)
+bool verb_rules_concern_work(struct verb_rules *rules, uint32_t qpn, uint32_t wc_opcode)
 {
-	return verb_rules_concern(rules, &rules->works, rnic_verb_completion_bit(wc_opcode));
+	const uint32_t bit = rnic_verb_completion_bit(wc_opcode);
+
+	return verb_rules_concern(rules, &rules->works_low[qpn & 0xff], bit) &&
+	       (atomic_load_explicit(&rules->works_middle[qpn >> 8 & 0xff], memory_order_relaxed) >>
+			bit &
+		1) != 0;
 }
 
 bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action, uint32_t qpn,
@@ -293,7 +317,8 @@ bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action,
 	const uint32_t bit = rnic_verb_completion_bit(wc_opcode);
 	bool acts = false;
 
-	if (!verb_rules_concern(rules, &rules->calls[action], bit))
+	if (!verb_rules_concern(rules, &rules->calls[action], bit) ||
+	    !verb_rules_concern_work(rules, qpn, wc_opcode))
 		return false;
 	rnic_spinlock_lock(&rules->lock);
 	for (uint32_t i = 0; i < rules->slot_count; i++) {

@@ -30,7 +30,12 @@ struct verb_rules {
 	struct rnic_spinlock lock; /* guards what follows, and the change of these three */
 	_Atomic uint32_t sequence; /* of the page, when the rules were taken */
 	_Atomic uint64_t calls[RNIC_VERB_ACTION_COUNT]; /* that some rule has, by action */
-	_Atomic uint64_t works;				/* those of all actions but FAIL */
+	/*
+	 * Those of all actions but FAIL, by the last byte of a queue pair's number, and by the one
+	 * before: what both tables have may concern a rule.
+	 */
+	_Atomic uint64_t works_low[256];
+	_Atomic uint64_t works_middle[256];
 	struct known_rule rules[RNIC_VERB_RULES_MAX];
 	uint8_t slots[RNIC_VERB_RULES_MAX]; /* of the rules that there are */
 	uint32_t slot_count;
@@ -61,12 +66,12 @@ int verb_rules_refuse(struct verb_rules *rules, enum rnic_verb_call call);
 int verb_rules_refuse_operation(struct verb_rules *rules, enum rnic_ctl_operation operation,
 				uint32_t *rule);
 
-/* Whether some rule may apply to completions of this opcode. */
-bool verb_rules_concern_work(struct verb_rules *rules, uint32_t wc_opcode);
+/* Whether some rule may apply to completions of this queue pair and opcode. Takes no lock. */
+bool verb_rules_concern_work(struct verb_rules *rules, uint32_t qpn, uint32_t wc_opcode);
 
 /*
  * Lets the rules of one action judge a completion. Returns whether some acts, and then stores its
- * `value` at `effect`, or of DELAY the time in nanoseconds.
+ * `value` at `effect`, or of DELAY the time in nanoseconds. Takes no lock where no rule may apply.
  */
 bool verb_rules_complete(struct verb_rules *rules, enum rnic_verb_action action, uint32_t qpn,
 			 uint32_t wc_opcode, uint64_t *effect);

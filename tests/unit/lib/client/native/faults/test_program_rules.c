@@ -214,6 +214,39 @@ static void test_completions(void **state)
 	}
 }
 
+/* A program with 1000 queue pairs is not to wait at each completion for a rule that names one. */
+static void test_other_queue_pairs_take_no_lock(void **state)
+{
+	static const uint32_t others[] = {0x512306, 0x512205};
+	struct pages *pages = *state;
+	struct rnic_verb_rule rule = fail_rule(1, UINT64_C(1) << RNIC_WC_SEND);
+	uint64_t effect;
+
+	rule.action = RNIC_VERB_STATUS;
+	rule.has_qpn = 1;
+	rule.qpn = 0x512305;
+	load(pages, 0, rule);
+	assert_true(verb_rules_concern_work(pages->known, rule.qpn, RNIC_WC_SEND));
+	assert_false(verb_rules_concern_work(pages->known, rule.qpn, RNIC_WC_RECV));
+	rnic_spinlock_lock(&pages->known->lock);
+	alarm(10); /* ends a call that waits for the lock */
+	for (size_t i = 0; i < RNIC_COUNT_OF(others); i++) {
+		assert_false(verb_rules_concern_work(pages->known, others[i], RNIC_WC_SEND));
+		assert_false(verb_rules_complete(pages->known, RNIC_VERB_STATUS, others[i],
+						 RNIC_WC_SEND, &effect));
+	}
+	alarm(0);
+	rnic_spinlock_unlock(&pages->known->lock);
+	assert_true(verb_rules_complete(pages->known, RNIC_VERB_STATUS, rule.qpn, RNIC_WC_SEND,
+					&effect));
+	rule.id = 2;
+	rule.has_qpn = 0;
+	load(pages, 1, rule);
+	assert_true(verb_rules_concern_work(pages->known, others[0], RNIC_WC_SEND));
+	load(pages, 1, (struct rnic_verb_rule){0});
+	assert_false(verb_rules_concern_work(pages->known, others[0], RNIC_WC_SEND));
+}
+
 /* A page that holds anything lets no rule act, and no call hang. */
 static void test_hostile_pages(void **state)
 {
@@ -251,6 +284,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_programs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_windows_and_chance, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_completions, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_queue_pairs_take_no_lock, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_pages, set_up, tear_down),
 	};
 
