@@ -58,6 +58,8 @@ enum rnic_record_event {
 	   queue pairs may be 0: not known. */
 	RNIC_RECORD_CM_SENT,
 	RNIC_RECORD_CM_RECEIVED,
+	/* The control plane's own, too: a device process ended before its programs. */
+	RNIC_RECORD_DEVICE_FAILED,
 	RNIC_RECORD_EVENT_COUNT,
 };
 

@@ -345,6 +345,7 @@ static const char *record_event_name(uint32_t value)
 		[RNIC_RECORD_PROGRAM_ENDED] = "program_ended",
 		[RNIC_RECORD_CM_SENT] = "cm_sent",
 		[RNIC_RECORD_CM_RECEIVED] = "cm_received",
+		[RNIC_RECORD_DEVICE_FAILED] = "device_failed",
 	};
 	return row_kinds_name_of(names, COUNT(names), value);
 }

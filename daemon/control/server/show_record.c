@@ -204,10 +204,11 @@ static void add_end(const struct record_walk *walk, const struct shelved_record 
 	const struct rnic_show_record origin = {.pid = (uint32_t)shelved->pid, .uid = shelved->uid};
 	const struct rnic_record_entry entry = {
 		.tick = rnic_record_tick(shelved->ended_ns),
-		.event = RNIC_RECORD_PROGRAM_ENDED,
+		.event =
+			shelved->is_program ? RNIC_RECORD_PROGRAM_ENDED : RNIC_RECORD_DEVICE_FAILED,
 	};
 
-	if (shelved->is_program)
+	if (shelved->is_program || shelved->has_failed)
 		add_row(walk, &origin, &entry);
 }
 

@@ -420,6 +420,7 @@ __attribute__((format(printf, 2, 3))) static void child_tell_end(struct device_c
 	if (process->is_told)
 		return;
 	process->is_told = true;
+	process->has_failed = true;
 	va_start(arguments, format);
 	vsnprintf(trouble.reason, sizeof(trouble.reason), format, arguments);
 	va_end(arguments);
@@ -461,6 +462,7 @@ static void child_shelve_record(const struct device_child *process)
 		.pid = process->pid,
 		.lane = process->recorded_lane,
 		.is_program = process->is_program,
+		.has_failed = process->has_failed,
 		.ended_ns = process->dead_ns,
 	};
 

@@ -139,6 +139,7 @@ struct device_child {
 	bool owes_start;       /* STARTING: START could not be sent yet */
 	bool has_served;       /* READY came */
 	bool is_told;	       /* the log has a line about its end, or needs none */
+	bool has_failed;       /* it ended, or hangs, where nobody wanted that */
 	uint64_t memory_bytes; /* its budget */
 	bool has_budget;       /* not given back yet */
 	struct shared_page facts_page;

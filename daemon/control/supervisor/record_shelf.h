@@ -20,6 +20,7 @@ struct shelved_record {
 	pid_t pid;
 	uint32_t lane;
 	bool is_program; /* a program that was its own device process */
+	bool has_failed; /* a device process that ended before its programs */
 	uint64_t ended_ns;
 	uint32_t ring_count; /* of `rings`, which were not empty */
 	struct rnic_record_ring *rings;

@@ -120,6 +120,21 @@ static void consider_port(struct inquiry *inquiry, const struct end *end)
 		consider(inquiry, end, RNIC_CAUSE_ADDRESS_GONE, address);
 }
 
+/* The end's device ended, and with it the queue pair, of whose own end nobody tells. */
+static void consider_device_end(struct inquiry *inquiry, const struct end *end)
+{
+	for (size_t i = 0; end->connected != NULL && i < end->evidence->record_count; i++) {
+		const struct rnic_show_record *row = &end->evidence->records[i];
+
+		if (row->pid != end->connected->pid || row->age_us > end->connected->age_us)
+			continue;
+		if (row->event == RNIC_RECORD_PROGRAM_ENDED && end == &inquiry->peer)
+			consider(inquiry, end, RNIC_CAUSE_PEER_ENDED, row);
+		else if (row->event == RNIC_RECORD_DEVICE_FAILED)
+			consider(inquiry, end, RNIC_CAUSE_DEVICE_FAILED, row);
+	}
+}
+
 /* The peer's program ended or destroyed the queue pair. */
 static void consider_end(struct inquiry *inquiry)
 {
@@ -132,13 +147,8 @@ static void consider_end(struct inquiry *inquiry)
 			 ended->detail == RNIC_RECORD_BY_PROGRAM_END ? RNIC_CAUSE_PEER_ENDED
 								     : RNIC_CAUSE_PEER_DESTROYED,
 			 ended);
-	for (size_t i = 0; ended == NULL && i < peer->evidence->record_count; i++) {
-		const struct rnic_show_record *row = &peer->evidence->records[i];
-
-		if (row->event == RNIC_RECORD_PROGRAM_ENDED && peer->connected != NULL &&
-		    row->pid == peer->connected->pid)
-			consider(inquiry, peer, RNIC_CAUSE_PEER_ENDED, row);
-	}
+	else
+		consider_device_end(inquiry, peer);
 }
 
 /* What a peer's answer stands for is in the peer's record. */
@@ -352,6 +362,12 @@ static void judge_unfailed(struct inquiry *inquiry, const struct evidence *sourc
 	const bool is_waiting = !has_finished(&inquiry->own);
 
 	if (judge_connection(inquiry, explanation))
+		return;
+	if (evidence_of_device(inquiry->own.evidence, RNIC_RECORD_QP_ENDED, inquiry->own.qpn,
+			       EVIDENCE_ANY) == NULL &&
+	    inquiry->own.qp == NULL)
+		consider_device_end(inquiry, &inquiry->own);
+	if (inquiry->lead.cause != RNIC_CAUSE_PASS)
 		return;
 	if (inquiry->peer.evidence != NULL)
 		consider_peer_trouble(inquiry);

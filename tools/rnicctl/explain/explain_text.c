@@ -181,6 +181,9 @@ void explain_step_text(const struct rnic_show_record *row, char *text, size_t by
 	case RNIC_RECORD_PROGRAM_ENDED:
 		snprintf(text, bytes, "the program with pid %" PRIu32 " ended", row->pid);
 		break;
+	case RNIC_RECORD_DEVICE_FAILED:
+		snprintf(text, bytes, "the device process with pid %" PRIu32 " ended", row->pid);
+		break;
 	default:
 		snprintf(text, bytes, "event %" PRIu32, row->event);
 	}

@@ -274,6 +274,36 @@ static void test_leads_of_another_device(void **state)
 	assert_true(explanation->is_undetermined);
 }
 
+/* A device process that was killed tells of no end of its queue pairs. */
+static void test_device_that_failed(void **state)
+{
+	static struct explanation own;
+	struct rnic_show_record rows[] = {
+		{.age_us = 9, .event = RNIC_RECORD_CONNECTED, .psn = OWN, .value = PEER, .pid = 7},
+		{.age_us = 5, .event = RNIC_RECORD_DEVICE_FAILED, .pid = 7},
+		{.age_us = 5, .event = RNIC_RECORD_QP_ENDED, .psn = OWN, .detail = 1},
+	};
+	const struct evidence evidence = {.records = rows, .record_count = 2};
+	const struct explanation *explanation;
+
+	(void)state;
+	peer_rows[1] =
+		(struct rnic_show_record){.age_us = 64000000, .event = RNIC_RECORD_DEVICE_FAILED};
+	explanation = explain(2, false);
+	assert_true(explanation->at_peer);
+	assert_int_equal(explanation->cause->code, RNIC_CAUSE_DEVICE_FAILED);
+	peer_rows[1].pid = 77;
+	assert_true(explain(2, false)->is_undetermined);
+
+	assert_true(explain_qp(&evidence, 1, OWN, &own));
+	assert_false(own.at_peer);
+	assert_int_equal(own.cause->code, RNIC_CAUSE_DEVICE_FAILED);
+	/* A queue pair that ended before has nothing to do with it. */
+	sources[0] = (struct evidence){.records = rows, .record_count = 3};
+	assert_true(explain_qp(sources, 1, OWN, &own));
+	assert_null(own.cause);
+}
+
 /* A time-out whose answer came later is not what the queue pair waits for. */
 static void test_silence_that_ended(void **state)
 {
@@ -535,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_leads_of_another_device),
+		cmocka_unit_test(test_device_that_failed),
 		cmocka_unit_test(test_silence_that_ended),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_clocks_without_a_common_moment),
