@@ -5,6 +5,8 @@
 #include "tests/unit/unit_test.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <string.h>
 
 static void expect_sentence(const char *text, size_t most)
 {
@@ -36,6 +38,26 @@ static void test_every_row_is_complete(void **state)
 	assert_null(rnic_cause_of(0x181));
 }
 
+/* rnic-causes(7) is made from the same table, by a reader of its own. */
+static void test_every_code_is_in_the_manual(void **state)
+{
+	const struct rnic_cause_row *row;
+	static char page[1 << 16];
+	FILE *file = fopen(CAUSE_PAGE, "r");
+	char entry[64];
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(fread(page, 1, sizeof(page) - 1, file) > 0);
+	fclose(file);
+	for (uint32_t i = 0; (row = rnic_cause_row(i)) != NULL; i++) {
+		snprintf(entry, sizeof(entry), "\n.BR 0x%02x \" %s\"\n", row->code, row->name);
+		assert_non_null(strstr(page, entry));
+		assert_ptr_equal(rnic_cause_named(row->name, strlen(row->name)), row);
+	}
+	assert_null(rnic_cause_named("REFUSEDX", strlen("REFUSE")));
+}
+
 static void test_every_status_has_a_name(void **state)
 {
 	(void)state;
@@ -49,6 +71,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_row_is_complete),
+		cmocka_unit_test(test_every_code_is_in_the_manual),
 		cmocka_unit_test(test_every_status_has_a_name),
 	};
 
