@@ -22,6 +22,7 @@ struct station {
 	int listener;
 	int client;
 	int server;
+	int accepted; /* by a call that waited; -1: none */
 	struct sockaddr_in address;
 };
 
@@ -53,7 +54,8 @@ static void station_open(struct station *station)
 {
 	socklen_t size = sizeof(station->address);
 
-	*station = (struct station){.listener = open_socket(SOCK_STREAM), .client = -1};
+	*station = (struct station){
+		.listener = open_socket(SOCK_STREAM), .client = -1, .accepted = -1};
 	assert_int_equal(rbind(station->listener, (struct sockaddr *)&device, sizeof(device)), 0);
 	assert_int_equal(rlisten(station->listener, 4), 0);
 	assert_int_equal(
@@ -67,19 +69,20 @@ static void station_close(struct station *station)
 {
 	rclose(station->client);
 	rclose(station->server);
+	if (station->accepted >= 0)
+		rclose(station->accepted);
 	rclose(station->listener);
 }
 
 /* --- the calls, and what they wait for -------------------------------------------------------- */
 
+/* The accepted end stays: closed at once, it might part before the client has confirmed. */
 static int accept_one(void *at)
 {
 	struct station *station = at;
-	const int accepted = raccept(station->listener, NULL, NULL);
 
-	if (accepted >= 0)
-		rclose(accepted);
-	return accepted;
+	station->accepted = raccept(station->listener, NULL, NULL);
+	return station->accepted;
 }
 
 static void connect_once_more(void *at)
