@@ -82,7 +82,7 @@ explains "a file with a name is not written" 255 "REJECTED" env "${variables[@]}
 check "it is as before" grep -qx untouched "$WORK/precious"
 
 echo "# a daemon that ends before the program"
-explains "the log is asked" 1 "DETAIL: nobody listens at that port" \
+explains "the log is asked" 1 "CM_NO_LISTENER" \
 	"${rnic_run[@]}" --explain bash -c \
 	"rping -c -a $address -C 1 & wait \$!; pid=\$!; unset RNIC_EXPLAIN
 	$BIN/rnicctl show device --json --socket $socket |
