@@ -11,24 +11,39 @@ topology_start one "$1" 4
 check "the program is compiled" \
 	mpicc -O2 -Wall -Werror -o "$WORK/mpi_program" "$(dirname "$0")/mpi_program.c"
 
-# mpi_start ROUNDS SETTING...: two ranks. Debian's configuration of Open MPI leaves UCX out.
-mpi_start() {
+by_ucx=(--mca pml ucx --mca osc ucx --mca btl self)
+
+# ranks_start ROUNDS SETTING...: two ranks, with the options of mpirun in mpi_options.
+ranks_start() {
 	local rounds=$1 settings=(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		UCX_TLS='rc_verbs,ud_verbs,self' UCX_FENCE_MODE=weak UCX_WARN_UNUSED_ENV_VARS=n)
 	shift
 	: >"$WORK/mpi.out"
 	exec_on 0 "$BIN/rnic-run" --no-daemon --socket "${side_socket[0]}" "${direct[@]}" \
-		env "${settings[@]}" "$@" mpirun --oversubscribe -n 2 --mca pml ucx --mca osc ucx \
-		--mca btl self "$WORK/mpi_program" "$rounds" >"$WORK/mpi.out" 2>&1 &
+		env "${settings[@]}" "$@" mpirun --oversubscribe -n 2 "${mpi_options[@]}" \
+		"$WORK/mpi_program" "$rounds" >"$WORK/mpi.out" 2>&1 &
 	mpi_pid=$!
 	own $!
 	check "the ranks send messages" wait_for 60 grep -q "^round 20$" "$WORK/mpi.out"
+}
+
+mpi_start() {
+	mpi_options=("${by_ucx[@]}")
+	ranks_start "$@"
 	check "by the device" holds 0 qps "len(rows) >= 2"
 }
 
 link() {
 	"$BIN/rnicctl" link "$1" --socket "${side_socket[0]}"
+}
+
+# Debian's configuration of Open MPI leaves UCX out.
+leaves_the_device_alone() {
+	mpi_options=()
+	ranks_start 100
+	check "without options not by the device" holds 0 qps "len(rows) == 0"
+	expect_end 60 $mpi_pid 0 "the program without options" "$WORK/mpi.out"
 }
 
 # UCX waits for a second, seven times.
@@ -49,6 +64,7 @@ ends_in_an_outage() {
 	link up
 }
 
+leaves_the_device_alone
 outlasts_an_outage
 ends_in_an_outage
 topology_finish
