@@ -266,25 +266,25 @@ static struct cm_end *stand_and_lose(enum rnic_cm_kind lost, uint8_t ends_by_cal
 }
 
 /* The other end hears nothing of it. It stands until it parts, and nobody hears that, either. */
-static void expect_unheard(struct cm_end *closer, struct cm_end *other)
+static void expect_unheard(struct cm_end *leaver, struct cm_end *other)
 {
-	part(closer);
-	expect_giving_up(closer);
-	expect_timewait(closer, -ETIMEDOUT);
+	part(leaver);
+	expect_giving_up(leaver);
+	expect_timewait(leaver, -ETIMEDOUT);
 	expect_told(other, "", 0);
 	part(other);
 	expect_giving_up(other);
 	expect_timewait(other, -ETIMEDOUT);
-	expect_told(closer, "DT", -ETIMEDOUT);
+	expect_told(leaver, "DT", -ETIMEDOUT);
 }
 
 /* The other end hears of each try, and is told once. */
-static void expect_unanswered(struct cm_end *closer, struct cm_end *other)
+static void expect_unanswered(struct cm_end *leaver, struct cm_end *other)
 {
-	part(closer);
-	expect_giving_up(closer);
+	part(leaver);
+	expect_giving_up(leaver);
 	expect_told(other, "DT", 0);
-	expect_timewait(closer, -ETIMEDOUT);
+	expect_timewait(leaver, -ETIMEDOUT);
 	expect_told(other, "DT", 0);
 }
 
@@ -298,12 +298,12 @@ static void test_lost_farewells(void **state)
 			struct cm_end *active = stand_and_lose(lost, calls[i % 2]);
 			struct cm_world *world = active->world;
 			struct cm_end *ends[] = {active, cm_world_peer(world, active)};
-			struct cm_end *closer = ends[i / 2], *other = ends[1 - i / 2];
+			struct cm_end *leaver = ends[i / 2], *other = ends[1 - i / 2];
 
 			if (lost == RNIC_CM_DREQ)
-				expect_unheard(closer, other);
+				expect_unheard(leaver, other);
 			else
-				expect_unanswered(closer, other);
+				expect_unanswered(leaver, other);
 			assert_world_is_right(world);
 		}
 	}
