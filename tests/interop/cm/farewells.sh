@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Connections whose farewells get lost, however often they are tried: farewells.sh TOPOLOGY PORT FAMILY
+# Connections whose farewells get lost, however often they are tried:
+# farewells.sh TOPOLOGY PORT FAMILY
 #
-# All that one side's connection manager sends is dropped. Where an end of that side parts, its DREQs
-# are lost; where an end of the other side does, the DREPs. Each end that parts must end by its own
-# retries, and each end must be told once.
+# All that one side's connection manager sends is dropped. Where an end of that side parts, its
+# DREQs are lost; where an end of the other side does, the DREPs. Each end that parts must end by
+# its own retries, and each end must be told once.
 . "$(dirname "$0")/../lib.sh"
 
 topology_start "$@"
@@ -28,7 +29,8 @@ stand() {
 		[ $side = 1 ] || wait_for 20 cm_is_ready
 	done
 	for side in 0 1; do
-		check "$pair: the connection stands on side $side" wait_for 20 told $pair $side ESTABLISHED 0
+		check "$pair: the connection stands on side $side" \
+			wait_for 20 told "$pair" $side ESTABLISHED 0
 	done
 }
 
@@ -46,8 +48,8 @@ part() {
 ends() {
 	local name=$1-$2
 	expect_end 40 "${pids[$name]}" 0 "$1: side $2" "$WORK/$name"
-	check "$1: side $2 is told of the end once, with $3" test "$(sed 1,/ESTABLISHED/d "$WORK/$name")" = \
-		"RDMA_CM_EVENT_DISCONNECTED $3
+	check "$1: side $2 is told of the end once, with $3" \
+		test "$(sed 1,/ESTABLISHED/d "$WORK/$name")" = "RDMA_CM_EVENT_DISCONNECTED $3
 RDMA_CM_EVENT_TIMEWAIT_EXIT 0"
 }
 

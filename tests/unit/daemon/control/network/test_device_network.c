@@ -30,7 +30,9 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-int nanosleep(const struct timespec *time, struct timespec *left)
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	(void)left;
 	world.now_ns += (uint64_t)time->tv_sec * RNIC_NS_PER_SECOND + (uint64_t)time->tv_nsec;

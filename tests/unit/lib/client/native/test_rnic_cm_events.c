@@ -549,7 +549,9 @@ static void let_poll(struct poller *other)
 }
 
 /* Instead of the C library's. */
-int nanosleep(const struct timespec *time, struct timespec *left)
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	(void)left;
 	atomic_fetch_add(&now_ns,
