@@ -20,6 +20,7 @@ awaits() {
 	until case $1 in
 		rnicd*) rnicctl show device --socket "$socket" >/dev/null 2>&1 ;;
 		*ibv_rc_pingpong* | *ib_write_bw*) [ -n "$(ss -Hltn sport = :18515)" ] ;;
+		*ucx_perftest*) [ -n "$(ss -Hltn sport = :13337)" ] ;;
 		*hello*) [ -n "$(ss -Hltn sport = :7000)" ] ;;
 		*rping\ -c*) rnicctl show cm --socket "$socket" | grep -q connecting ;;
 		*rping* | *score*) rnicctl show cm --socket "$socket" | grep -q listening ;;
