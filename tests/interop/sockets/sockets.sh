@@ -171,7 +171,7 @@ ordinary_programs() {
 	}
 	port=$((port + 1))
 	over_rdma cm_run "${preloaded[@]}" iperf3 -s -1 -B "$server" -p $port -- \
-		"${preloaded[@]}" iperf3 -c "$server" -p $port -t 1
+		"${preloaded[@]}" iperf3 -c "$server" -p $port -n 64M
 	set -- rstream -T v -I 50 -C 10 -S 65536
 	over_rdma stream_run 1 "${preloaded[@]}" "$@" -T s -T b
 	over_rdma stream_run 1 "${preloaded[@]}" "$@" -T s -T a -T n
