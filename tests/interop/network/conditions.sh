@@ -3,6 +3,7 @@
 # Conditions that rnicctl makes while programs run: conditions.sh TOPOLOGY PORT FAMILY
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../family/user_programs.sh"
+. "$(dirname "$0")/port_events.sh"
 
 topology_start "$@"
 
@@ -52,28 +53,18 @@ client_has_ended() {
 
 # A timeout of 2^18 * 4.096 us, seven times, is longer than two seconds; one of 2^10 ends soon.
 link_down() {
-	local watch
-	forget_output watch
-	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
-	watch=$!
-	own $watch
-	wait_for 20 grep -q "async event" "$WORK/watch"
+	watch_start
 	outage 18 sleep 2 # the length of the outage is what is tested
 	pair_judge "the traffic goes on behind the outage"
-	check "ibv_asyncwatch saw both events" matches_events
+	watch_saw_an_outage
 	outage 10 client_has_ended
 	check "a short timeout ends it" grep -q "Failed status 12" "$WORK/client.out"
-	end_process $watch
+	watch_end
 }
 
 # A stream of writes, with a timeout that is longer than an outage, goes on while the link flaps.
 link_flaps() {
-	local watch
-	forget_output watch
-	exec_program 0 stdbuf -oL ibv_asyncwatch >"$WORK/watch" 2>&1 &
-	watch=$!
-	own $watch
-	wait_for 20 grep -q "async event" "$WORK/watch"
+	watch_start
 	pair_start ib_write_bw -F -s 4096 -D 3 -u 18
 	check "the traffic runs" wait_for 20 traffic_runs
 	check "the link flaps" grep -qx \
@@ -84,7 +75,7 @@ link_flaps() {
 	check "which it says" grep -q "is up$" <(ctl 0 link)
 	pair_wait 60
 	pair_judge "the traffic goes on"
-	end_process $watch
+	watch_end
 }
 
 has_outages() {
@@ -111,11 +102,6 @@ renumbering() {
 	check "but what is in use stays" test "$(gid_index 0)" -eq "$before"
 	check "and serves" says "0:success in .*" "write 1"
 	verb_program_end
-}
-
-matches_events() {
-	[ "$(grep -o "IBV_EVENT_[A-Z_]*" "$WORK/watch" | tr '\n' ' ')" = \
-		"IBV_EVENT_PORT_ERR IBV_EVENT_PORT_ACTIVE " ]
 }
 
 # event_program_start [UID]: sets event_pid, qpn and client of the program on side 0.
@@ -289,27 +275,57 @@ rules_and_direct() {
 	ctl 0 fault clear
 }
 
-# The programs of another user need a daemon of root, where each user has a device process.
-rights() {
+# as_b SUBCOMMAND WORD...: rnicctl of another user
+as_b() {
+	local subcommand=$1
+	shift
+	as $user_b "$BIN/rnicctl" "$subcommand" --socket "${side_socket[0]}" "$@"
+}
+
+# others_may_not OWNER: what another user may do neither to the device nor to this user's program.
+others_may_not() {
 	local word
-	event_program_start $user_a
 	for word in "link down" "link flap 1s" "link renumber" "event port-err" \
-		"event device-fatal"; do
+		"event port-active" "event gid-change" "event device-fatal"; do
 		# shellcheck disable=SC2086 # words
 		refuses "$word by a user" "all users: root may do it, user $user_b may not" \
-			as $user_b "$BIN/rnicctl" $word --socket "${side_socket[0]}"
+			as_b $word
 	done
-	refuses "the queue pair of another user" "belongs to user $user_a: .* $user_b may not" \
-		as $user_b "$BIN/rnicctl" qp error "$qpn" --socket "${side_socket[0]}"
-	refuses "the CQ of another user" "belongs to user $user_a" \
-		as $user_b "$BIN/rnicctl" event cq-err "$cq" --socket "${side_socket[0]}"
-	check "how the link is, by any user" grep -q "is up$" \
-		<(as $user_b "$BIN/rnicctl" link --socket "${side_socket[0]}")
+	for word in "qp error $qpn" "event qp-fatal $qpn" "event cq-err $cq"; do
+		# shellcheck disable=SC2086 # words
+		refuses "$word of another user" "belongs to user $1: .* $user_b may not" as_b $word
+	done
+	refuses "the SRQ of another user" "you have no shared receive queue $srqn" \
+		as_b event srq-err "$srqn"
+	refuses "a rule for another user's program" "it belongs to user $1" \
+		as_b fault add "fail=EIO/pid=$event_pid"
+	check "how the link is, by any user" grep -q "is up$" <(as_b link)
+}
+
+# The programs of another user need a daemon of root, where each user has a device process.
+rights() {
+	event_program_start $user_a
+	others_may_not $user_a
 	check "the own queue pair" as $user_a "$BIN/rnicctl" qp error "$qpn" \
 		--socket "${side_socket[0]}"
 	check "is in error" holds 0 qps "any(r['state'] == 'ERR' for r in rows)"
 	event_program_end
 	user_rules
+}
+
+# A program with the device inside is of the daemon's user. Rules of another user do not reach it,
+# so that they need not be refused, nor does it.
+rights_and_direct() {
+	event_program_start
+	others_may_not 0
+	check "no event has come" test "$(grep -c "^event" "$WORK/event.out")" -eq 0
+	check "rules of another user" as_b fault add drop,end=memory-first,fail=EIO@alloc_pd
+	verb_program_start
+	check "do not reach a program of root" says "alloc_pd ok" alloc_pd
+	check "nor its packets" says "0:success in .*" "write 1"
+	verb_program_end
+	event_program_end
+	ctl 0 fault clear
 }
 
 # A user's rule concerns the user's own packets.
@@ -476,12 +492,14 @@ link_down
 # --direct needs a daemon of the program's own user.
 if [ -n "${RNIC_TEST_DIRECT:-}" ]; then
 	rules_and_direct
+	rights=rights_and_direct
 else
 	faults
 	nasty
 	memory_first
-	[ "$(id -u)" -ne 0 ] || rights
+	rights=rights
 fi
+if [ "$(id -u)" -eq 0 ]; then $rights; else skip_part "programs of two users need root"; fi
 queue_pairs_first
 call_rules
 completion_rules

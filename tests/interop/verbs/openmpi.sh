@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Open MPI by UCX, with the link down in the middle: openmpi.sh PORT
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../network/port_events.sh"
 
 for word in mpicc mpirun; do
 	command -v $word >/dev/null ||
@@ -48,12 +49,15 @@ leaves_the_device_alone() {
 
 # UCX waits for a second, seven times.
 outlasts_an_outage() {
+	watch_start
 	mpi_start 200
 	check "the link goes down" link down
 	sleep 2 # no poll: the length of the outage is what is tested
 	check "and comes up" link up
 	expect_end 60 $mpi_pid 0 "the program" "$WORK/mpi.out"
 	check "and found all data right" grep -qx "right" "$WORK/mpi.out"
+	watch_saw_an_outage
+	watch_end
 }
 
 ends_in_an_outage() {
