@@ -119,9 +119,9 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 
 uint32_t gid_table_vacate(struct gid_table *table, gid_is_used *is_used, void *context)
 {
+	const uint32_t before = table->first;
 	uint32_t vacated = 0;
 
-	table->first = (table->first + 1) % GID_TABLE_SLOTS;
 	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
 		struct gid_slot *slot = &table->slots[i];
 
@@ -129,7 +129,11 @@ uint32_t gid_table_vacate(struct gid_table *table, gid_is_used *is_used, void *c
 			continue;
 		*slot = (struct gid_slot){.is_usable = false};
 		vacated |= UINT32_C(1) << i;
+		table->first = (i + 1) % GID_TABLE_SLOTS;
 	}
+	/* A full table ends at the same slot each time: its addresses move by one. */
+	if (table->first == before)
+		table->first = (before + 1) % GID_TABLE_SLOTS;
 	return vacated;
 }
 

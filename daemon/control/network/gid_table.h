@@ -56,8 +56,8 @@ uint32_t gid_table_follow(struct gid_table *table, const struct gid_address *add
 			  uint32_t count, gid_is_used *is_used, void *context);
 
 /*
- * Empties the slots that nobody uses, so that gid_table_follow() gives their addresses other ones.
- * Returns a mask of these slots.
+ * Empties the slots that nobody uses, so that gid_table_follow() gives their addresses other ones:
+ * from the slot behind the last of them. Returns a mask of these slots.
  */
 uint32_t gid_table_vacate(struct gid_table *table, gid_is_used *is_used, void *context);
 

@@ -189,34 +189,68 @@ static void test_own(void **state)
 }
 
 /* Addresses get other slots, but those in use stay. */
+static void expect_moves(struct gid_table *table, const char *line, uint32_t used)
+{
+	struct gid_address addresses[GID_TABLE_SLOTS];
+	const uint32_t count = parse(line, addresses);
+	struct gid_table before;
+
+	gid_table_follow(table, addresses, count, is_used, &used);
+	before = *table;
+	gid_table_vacate(table, is_used, &used);
+	gid_table_follow(table, addresses, count, is_used, &used);
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		if (!rnic_gid_is_zero(&before.slots[i].gid))
+			assert_int_equal(rnic_gid_equal(&before.slots[i].gid, &table->slots[i].gid),
+					 is_used(&used, i));
+}
+
 static void test_vacate(void **state)
 {
-	struct gid_address addresses[4];
+	static const char three[] = "fe80::1 192.0.2.1 2001:db8::1";
+	static const char all[] = "10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5 10.0.0.6 10.0.0.7 "
+				  "10.0.0.8 10.0.0.9 10.0.0.10 10.0.0.11 10.0.0.12 10.0.0.13 "
+				  "10.0.0.14 10.0.0.15 10.0.0.16";
+	static const uint32_t used[] = {0, 1u << 0, 1u << 1, 1u << 2};
 	struct gid_table table = {0};
-	const uint32_t count = parse("fe80::1 192.0.2.1 2001:db8::1", addresses);
-	const uint32_t used = 1u << 1;
 	char line[256];
 
 	(void)state;
-	gid_table_follow(&table, addresses, count, is_used, (void *)&used);
-	assert_int_equal(gid_table_vacate(&table, is_used, (void *)&used), 5);
-	assert_int_equal(gid_table_follow(&table, addresses, count, is_used, (void *)&used), 12);
+	expect_moves(&table, three, 1u << 0);
+	expect_moves(&table, three, 0);
+	for (size_t i = 0; i < COUNT_OF(used); i++) {
+		table = (struct gid_table){0};
+		for (uint32_t j = 0; j < 2 * GID_TABLE_SLOTS; j++)
+			expect_moves(&table, three, used[i]);
+	}
+	table = (struct gid_table){0};
+	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++)
+		expect_moves(&table, all, 0);
+	table = (struct gid_table){0};
+	expect_moves(&table, three, 1u << 1);
 	format(&table, line);
-	assert_string_equal(line, "- 192.0.2.1 fe80::1 2001:db8::1");
-	for (uint32_t i = 0; i < GID_TABLE_SLOTS; i++) {
-		gid_table_vacate(&table, is_used, (void *)&used);
-		gid_table_follow(&table, addresses, count, is_used, (void *)&used);
-		assert_true(table.slots[1].is_usable);
-		assert_int_equal(gid_table_own(&table), 1);
+	assert_string_equal(line, "- 192.0.2.1 - fe80::1 2001:db8::1");
+	assert_int_equal(gid_table_own(&table), 1);
+}
+
+/* One address passes all slots. */
+static void test_vacate_goes_round(void **state)
+{
+	struct gid_table table = {0};
+
+	(void)state;
+	for (uint32_t i = 1; i <= GID_TABLE_SLOTS; i++) {
+		expect_moves(&table, "192.0.2.1", 0);
+		assert_int_equal(gid_table_own(&table), i % GID_TABLE_SLOTS);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vacate), cmocka_unit_test(test_follow),
-		cmocka_unit_test(test_full),   cmocka_unit_test(test_full_of_gone_addresses),
-		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_vacate), cmocka_unit_test(test_vacate_goes_round),
+		cmocka_unit_test(test_follow), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_own),    cmocka_unit_test(test_full_of_gone_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
