@@ -91,5 +91,16 @@ check "a longer outage ends the program" wait_for 20 has_ended "$client_pid"
 check "which says why" grep -q "transport retry counter exceeded" "$WORK/client.out"
 end_process "$server_pid"
 rail up
+# Nor has it one with error handling: the endpoint is gone, with both rails. The program is told,
+# and so is its peer, which sends nothing and finds out by keeping alive.
+ucx_perftest+=(-e)
+lose_rail $long_rounds UCX_RC_TIMEOUT=50ms UCX_RC_RETRY_COUNT=2 UCX_KEEPALIVE_INTERVAL=1s
+for end in client server; do
+	check "the error handler of the $end is called" \
+		wait_for 20 grep -q "error handler called with status" "$WORK/$end.out"
+done
+end_process "$client_pid"
+end_process "$server_pid"
+rail up
 for ((side = 0; side < 4; side++)); do daemon_finish $side; done
 test_finish
