@@ -245,7 +245,7 @@ queue_pairs_first() {
 
 # Or memory: the queue pairs stay for a while, and refuse what comes.
 memory_first() {
-	add_rule end=memory-first/program=ib_write_bw/hold=2s
+	add_rule end=memory-first/program=ib_write_bw/hold=4s
 	killed 10 0x88
 	check "the hit is listed" hits "$rule" "hits == 1"
 	check "the program is still listed" holds 0 clients \
