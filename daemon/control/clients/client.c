@@ -137,6 +137,7 @@ static void client_wake_next(struct client *client, struct processor_share *shar
 	fair_queue_add(&client->set->peers.server.resumes, next);
 }
 
+/* No time runs out for a HELLO that waits for the share. */
 static void client_await_hello(struct client *client, bool is_waiting)
 {
 	if (client->has_greeted)
@@ -360,7 +361,7 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }
 
-/* The share of the user `uid` that pays for connections; NULL: nobody of that user pays now. */
+/* The share of the user `uid` that pays for connections; NULL: the user pays nothing. */
 static struct processor_share *client_set_share(struct client_set *set, uid_t uid)
 {
 	struct user_quota *user = user_quotas_find(&set->users, client_set_account(set, uid));

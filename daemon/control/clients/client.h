@@ -40,7 +40,7 @@ struct client {
 	struct list id_node;	     /* of client_set.by_id */
 	struct device_child *device; /* that serves the client, or is to; NULL: none, or not yet */
 	bool has_greeted;	     /* HELLO was accepted */
-	uint64_t greeted_ns;	     /* then */
+	uint64_t greeted_ns;	     /* when HELLO was accepted */
 	struct show_patience patience; /* with the device process that SHOW lists */
 	bool is_admin;
 	bool is_viewing;     /* the latest request only looks: user_quota.listings pays */
@@ -125,8 +125,8 @@ void client_pay(struct client *client, uint64_t cpu_ns);
 /*
  * Whether this share has paid for what the user has had. 0: the request may go on, and ends with
  * client_end_request(). -EAGAIN: wait a while (ctl_call.awaits_time). -EBUSY: another client of the
- * user waits so; wait behind that one (ctl_call.waits_in). What waits for the share is no silent
- * client: its time to say HELLO begins anew when the request goes on.
+ * user waits so; wait behind that one (ctl_call.waits_in). A client that waits is not
+ * silent: its time to say HELLO begins anew when the request goes on.
  */
 int client_await_share(struct client *client);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a kind of work may cost a user of a processor's time: one part in so many, and a burst at
- * once for a user who has asked for little. Whose share is used up waits until it has paid. One
- * client of the user waits for that time, and the others wait behind that one, in the order in
- * which they asked: they cost nothing meanwhile.
+ * once for a user who has asked for little. A user whose share is used up waits until the share has
+ * paid. One client of the user waits for that time. The others wait behind that client, in the
+ * order in which they asked, and cost nothing meanwhile.
  *
  * Pure: the caller measures, and names the time.
  */

@@ -23,7 +23,7 @@
 struct fault {
 	struct port port; /* its functions: fault_choose_ops() */
 	struct port *next;
-	/* Of the call of receive: kept here for the judging, which is rare, not in a register. */
+	/* Where the call of receive puts datagrams. Judging is rare: that needs no register. */
 	struct datagram *receive_into;
 	struct capture *capture; /* NULL: none */
 	struct fault_plan plan;
@@ -613,7 +613,7 @@ static const struct port_ops fault_ops =
 static const struct port_ops calm_ops =
 	FAULT_OPS(calm_transmit, calm_receive, calm_next_deadline_ns);
 
-/* Or until plan.until_ns: a turn that receives does so first, and once is enough. */
+/* The same until plan.until_ns. A turn receives before it sends: one of both looks at the time. */
 static const struct port_ops receives_until_ops =
 	FAULT_OPS(calm_transmit, calm_until_receive, calm_next_deadline_ns);
 static const struct port_ops sends_until_ops =

@@ -20,8 +20,7 @@ struct fault_way {
 struct fault_plan {
 	struct fault_rule rules[FAULT_RULES_MAX];
 	uint32_t ids[FAULT_RULES_MAX]; /* by slot; 0: free */
-	uint64_t
-		until_ns; /* some window opens or closes then: fault_plan_review(); or UINT64_MAX */
+	uint64_t until_ns;	       /* when some window opens or closes; UINT64_MAX: none does */
 	struct fault_way receive;
 	struct fault_way transmit;
 };

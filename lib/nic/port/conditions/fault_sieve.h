@@ -28,7 +28,7 @@ struct fault_sieve {
 	uint8_t qpns[65536]; /* by fault_sieve_pair() of the last two bytes, as the next one */
 	uint8_t peers[65536];
 	uint8_t lengths[256]; /* by units of 256 bytes */
-	uint32_t usual_bytes; /* behind the BTH: no rule for lengths concerns so few */
+	uint32_t usual_bytes; /* no rule for lengths concerns so few bytes behind the BTH */
 	uint8_t bits;	      /* that some rule has */
 };
 
