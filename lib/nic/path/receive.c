@@ -84,6 +84,7 @@ void receive_deliver(struct receive *receive, const struct rnic_addresses *addre
 		.addresses = *addresses,
 		.bytes = bytes,
 		.length = length,
+		.received_ns = now_ns,
 	};
 
 	if (!icrc_check_is_good(&receive->icrc, &datagram))

@@ -392,6 +392,24 @@ static void test_wrong_icrcs_now_and_then(void **state)
 	bench_destroy(bench);
 }
 
+/* What another process hands on has its time: two wrong ones in a second name the sender. */
+static void test_delivered_now_and_then(void **state)
+{
+	struct bench *bench = bench_create();
+	struct datagram datagram = bench_packet(bench, bench->fixture->qp->qpn);
+	struct icrc_suspect accused;
+
+	(void)state;
+	datagram.bytes[RNIC_BTH_BYTES] ^= 1;
+	for (uint32_t i = 1; i <= 2; i++) {
+		data_path_deliver(&bench->path, &datagram.addresses, datagram.bytes,
+				  datagram.length, i * RNIC_NS_PER_SECOND);
+		assert_int_equal(icrc_check_take_accused(&bench->path.receive.icrc, &accused),
+				 i == 2);
+	}
+	bench_destroy(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_packets_of_adapters),
 		cmocka_unit_test(test_wrong_icrcs_in_a_row),
 		cmocka_unit_test(test_wrong_icrcs_now_and_then),
+		cmocka_unit_test(test_delivered_now_and_then),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_batch_to_many_queue_pairs),
