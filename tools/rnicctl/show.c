@@ -79,6 +79,7 @@ static bool tells_of_loss(const struct rnic_show_counter *counter)
 		"udp_send_refused",    "udp_truncated",
 		"cm_malformed",	       "misrouted_lost_pkts",
 		"udp_receive_dropped", "multicast_receive_dropped",
+		"icrc_doubtful",
 	};
 	bool is_loss = strncmp(counter->name, "dropped_", strlen("dropped_")) == 0;
 

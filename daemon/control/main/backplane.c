@@ -339,6 +339,7 @@ static void backplane_count_all(struct backplane *backplane)
 	uint32_t id;
 
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "icrc_errors", zero->icrc.bad);
+	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "icrc_doubtful", zero->icrc.doubtful);
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "undecodable_pkts", undecodable);
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "misrouted_pkts", counters->misrouted);
 	backplane_count(backplane, &next, RNIC_STATS_DEVICE, "misrouted_lost_pkts",

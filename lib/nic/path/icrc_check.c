@@ -73,11 +73,18 @@ bool icrc_check_is_good(struct icrc_check *check, const struct datagram *datagra
 {
 	uint16_t expected = check->is_counting_up ? datagram->gso_batch_position : 0;
 	uint16_t identification = 0;
+	enum rnic_icrc_verdict verdict = rnic_icrc_check_expecting(
+		&datagram->addresses, expected, datagram->bytes, datagram->length, &identification);
 
-	if (rnic_icrc_check_expecting(&datagram->addresses, expected, datagram->bytes,
-				      datagram->length, &identification) == RNIC_ICRC_BAD) {
+	if (verdict == RNIC_ICRC_BAD) {
 		check->bad++;
 		suspect_note(check, datagram);
+		return false;
+	}
+	if (verdict == RNIC_ICRC_GOOD_FOR_ID &&
+	    !identification_order_fits(&check->order, &datagram->addresses, identification,
+				       datagram->received_ns)) {
+		check->doubtful++;
 		return false;
 	}
 	if (check->suspect_count > 0)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks the ICRC of what a port received. A port does not see the IPv4 identification, which the
- * ICRC covers; the check expects the likely one, because that costs half (icrc.h).
+ * ICRC covers; the check expects the likely one, because that costs half (icrc.h). From a sender
+ * that counts its packets, only an identification that fits the count passes
+ * (identification_order.h).
  */
 #ifndef LIB_NIC_PATH_ICRC_CHECK_H
 #define LIB_NIC_PATH_ICRC_CHECK_H
 
+#include "lib/nic/path/identification_order.h"
 #include "lib/nic/port/port.h"
 
 #include <stdbool.h>
@@ -36,12 +39,17 @@ struct icrc_check {
 	bool is_counting_up; /* identifications of packets that came in one buffer */
 	bool has_accused;    /* `accused` waits for icrc_check_take_accused() */
 	uint64_t bad;	     /* datagrams */
+	uint64_t doubtful;   /* datagrams whose identification does not fit their sender */
 	uint32_t suspect_count;
 	struct icrc_suspect suspects[ICRC_SUSPECTS_MAX];
 	struct icrc_suspect accused;
+	struct identification_order order;
 };
 
-/* Whether the ICRC of a received datagram is right; counts a wrong one. */
+/*
+ * Whether the ICRC of a received datagram is right; counts a wrong one, and a doubtful one apart,
+ * which makes nobody a suspect.
+ */
 bool icrc_check_is_good(struct icrc_check *check, const struct datagram *datagram);
 
 /*

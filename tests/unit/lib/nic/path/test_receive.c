@@ -392,6 +392,62 @@ static void test_wrong_icrcs_now_and_then(void **state)
 	bench_destroy(bench);
 }
 
+/* A packet of a sender that counts; `pattern` damages it where it is not 0. */
+static struct datagram bench_counted(struct bench *bench, uint16_t identification, uint32_t pattern)
+{
+	struct datagram datagram = bench_packet(bench, bench->fixture->qp->qpn);
+
+	datagram.received_ns = bench->fixture->now_ns;
+	rnic_icrc_write(datagram.bytes + datagram.length - RNIC_ICRC_BYTES,
+			rnic_icrc_compute(&datagram.addresses, identification, datagram.bytes,
+					  datagram.length - RNIC_ICRC_BYTES));
+	for (uint32_t i = 0; i < sizeof(pattern); i++)
+		datagram.bytes[RNIC_BTH_BYTES + i] ^= (uint8_t)(pattern >> 8 * i);
+	return datagram;
+}
+
+/* A damage that an identification far from `identification` explains: one in 32,768 is. */
+static uint32_t bench_explained_damage(struct bench *bench, uint16_t identification)
+{
+	for (uint32_t pattern = 1; pattern < 1000000; pattern++) {
+		struct datagram datagram = bench_counted(bench, identification, pattern);
+		uint16_t found = 0;
+
+		if (rnic_icrc_check(&datagram.addresses, datagram.bytes, datagram.length, &found) ==
+			    RNIC_ICRC_GOOD_FOR_ID &&
+		    (uint16_t)(found - identification + 1000) > 2000 && found > 1000)
+			return pattern;
+	}
+	fail();
+	return 0;
+}
+
+/* A damaged packet whose ICRC is right for an identification that its sender cannot have. */
+static void test_damage_that_an_identification_explains(void **state)
+{
+	struct bench *bench = bench_create();
+	struct icrc_check *check = &bench->path.receive.icrc;
+	const uint32_t pattern = bench_explained_damage(bench, 5100);
+	struct icrc_suspect accused;
+	struct datagram datagram;
+
+	(void)state;
+	for (uint32_t round = 0; round < 10; round++) {
+		for (uint16_t i = 0; i < 100; i++) {
+			datagram = bench_counted(bench, (uint16_t)(5000 + i), 0);
+			assert_true(icrc_check_is_good(check, &datagram));
+		}
+		datagram = bench_counted(bench, 5100, pattern);
+		assert_int_equal(icrc_check_is_good(check, &datagram), round >= 4);
+		bench->fixture->now_ns += RNIC_NS_PER_SECOND;
+	}
+	assert_int_equal(check->doubtful, 4);
+	assert_int_equal(check->bad, 0);
+	assert_int_equal(check->suspect_count, 0);
+	assert_false(icrc_check_take_accused(check, &accused));
+	bench_destroy(bench);
+}
+
 /* What another process hands on has its time: two wrong ones in a second name the sender. */
 static void test_delivered_now_and_then(void **state)
 {
@@ -419,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_packets_of_adapters),
 		cmocka_unit_test(test_wrong_icrcs_in_a_row),
 		cmocka_unit_test(test_wrong_icrcs_now_and_then),
+		cmocka_unit_test(test_damage_that_an_identification_explains),
 		cmocka_unit_test(test_delivered_now_and_then),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_turn),
