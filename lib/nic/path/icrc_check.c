@@ -66,22 +66,31 @@ bool icrc_check_take_accused(struct icrc_check *check, struct icrc_suspect *accu
 }
 
 /*
- * Packets that one segmented send became count up from 0, those that were sent one by one are all
- * 0; a buffer of UDP_GRO may hold either, and the last packet tells what to expect.
+ * The identification that is the likely one, and costs least. A sender that counts goes on with the
+ * next number. Packets that one segmented send became count up from 0, those that were sent one by
+ * one are all 0; a buffer of UDP_GRO may hold either, and the last packet tells what to expect.
  */
+static uint16_t expected_identification(const struct icrc_check *check,
+					const struct datagram *datagram)
+{
+	if (check->is_from_counter)
+		return identification_order_next(&check->order, &datagram->addresses);
+	return check->is_counting_up ? datagram->gso_batch_position : 0;
+}
+
 bool icrc_check_is_good(struct icrc_check *check, const struct datagram *datagram)
 {
-	uint16_t expected = check->is_counting_up ? datagram->gso_batch_position : 0;
+	uint16_t expected = expected_identification(check, datagram);
 	uint16_t identification = 0;
-	enum rnic_icrc_verdict verdict = rnic_icrc_check_expecting(
-		&datagram->addresses, expected, datagram->bytes, datagram->length, &identification);
 
-	if (verdict == RNIC_ICRC_BAD) {
+	if (rnic_icrc_check_expecting(&datagram->addresses, expected, datagram->bytes,
+				      datagram->length, &identification) == RNIC_ICRC_BAD) {
 		check->bad++;
 		suspect_note(check, datagram);
 		return false;
 	}
-	if (verdict == RNIC_ICRC_GOOD_FOR_ID &&
+	check->is_from_counter = identification >= IDENTIFICATION_OF_BATCHES;
+	if (check->is_from_counter &&
 	    !identification_order_fits(&check->order, &datagram->addresses, identification,
 				       datagram->received_ns)) {
 		check->doubtful++;

@@ -36,10 +36,11 @@ struct icrc_suspect {
 
 /* All zero at first. */
 struct icrc_check {
-	bool is_counting_up; /* identifications of packets that came in one buffer */
-	bool has_accused;    /* `accused` waits for icrc_check_take_accused() */
-	uint64_t bad;	     /* datagrams */
-	uint64_t doubtful;   /* datagrams whose identification does not fit their sender */
+	bool is_counting_up;  /* identifications of packets that came in one buffer */
+	bool is_from_counter; /* the last packet: its number is none of a segmented send */
+	bool has_accused;     /* `accused` waits for icrc_check_take_accused() */
+	uint64_t bad;	      /* datagrams */
+	uint64_t doubtful;    /* datagrams whose identification does not fit their sender */
 	uint32_t suspect_count;
 	struct icrc_suspect suspects[ICRC_SUSPECTS_MAX];
 	struct icrc_suspect accused;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/nic/path/identification_order.h"
 
-#include "lib/nic/port/udp/segment.h"
 #include "proto/base/be.h"
 #include "proto/wire/gid.h"
+#include "proto/wire/ip_header.h"
 
 /* 2^64 divided by the golden ratio: its product spreads neighbouring addresses over all sets. */
 #define SPREAD	     UINT64_C(0x9e3779b97f4a7c15)
@@ -15,7 +15,7 @@ _Static_assert(IDENTIFICATION_SETS == 1 << (64 - SPREAD_SHIFT), "the product nam
  * Numbers of a segmented send say nothing of a count. A count that goes through them is taken to go
  * from the last number to the first behind them.
  */
-#define NUMBERS (UINT32_C(65536) - SEGMENT_GSO_BATCH_DATAGRAMS_MAX)
+#define NUMBERS (UINT32_C(65536) - IDENTIFICATION_OF_BATCHES)
 
 /* After this time a sender may have sent any number: nothing is far. */
 #define STALE_NS (UINT64_C(65536) * IDENTIFICATION_NS)
@@ -33,13 +33,13 @@ static uint32_t sender_worth(const struct identification_sender *sender, uint64_
 	return sender->proof + sender->proof_needed;
 }
 
-static struct identification_sender *sender_find(struct identification_sender *set,
-						 uint64_t addresses)
+/* The sender's way in its set; IDENTIFICATION_WAYS: it has no place. */
+static uint32_t way_find(const struct identification_sender *set, uint64_t addresses)
 {
 	for (uint32_t i = 0; i < IDENTIFICATION_WAYS; i++)
 		if (set[i].addresses == addresses && set[i].proof_needed != 0)
-			return &set[i];
-	return NULL;
+			return i;
+	return IDENTIFICATION_WAYS;
 }
 
 /* The wire is hostile: a sender that is new takes the place of one that is worth the least. */
@@ -77,6 +77,11 @@ static uint64_t key_of(const struct rnic_addresses *addresses)
 	       rnic_be32_read(rnic_gid_ipv4(&addresses->dest));
 }
 
+static uint64_t set_of(uint64_t key)
+{
+	return key * SPREAD >> SPREAD_SHIFT;
+}
+
 /* Whether the packet fits what is known of its sender; takes note of it. */
 static bool sender_fits(struct identification_sender *sender, uint16_t identification,
 			uint64_t received_ns)
@@ -104,23 +109,41 @@ bool identification_order_fits(struct identification_order *order,
 			       uint64_t received_ns)
 {
 	struct identification_sender *set, *sender;
+	uint32_t way;
 	uint64_t key;
 
-	if (identification < SEGMENT_GSO_BATCH_DATAGRAMS_MAX)
+	if (identification < IDENTIFICATION_OF_BATCHES)
 		return true;
 	key = key_of(addresses);
-	set = order->senders[key * SPREAD >> SPREAD_SHIFT];
-	sender = sender_find(set, key);
-	if (sender == NULL) {
+	set = order->senders[set_of(key)];
+	way = way_find(set, key);
+	if (way == IDENTIFICATION_WAYS) {
 		sender = sender_place(set, received_ns);
 		*sender = (struct identification_sender){
 			.addresses = key,
 			.proof_needed = IDENTIFICATION_PROOF_FIRST,
 		};
-	} else if (!sender_fits(sender, identification, received_ns)) {
-		return false;
+	} else {
+		sender = &set[way];
+		if (!sender_fits(sender, identification, received_ns))
+			return false;
 	}
 	sender->last = identification;
 	sender->received_ns = received_ns;
 	return true;
+}
+
+uint16_t identification_order_next(const struct identification_order *order,
+				   const struct rnic_addresses *addresses)
+{
+	const struct identification_sender *set;
+	uint32_t way;
+	uint64_t key;
+
+	if (!rnic_addresses_are_ipv4(addresses))
+		return 0;
+	key = key_of(addresses);
+	set = order->senders[set_of(key)];
+	way = way_find(set, key);
+	return way < IDENTIFICATION_WAYS ? (uint16_t)(set[way].last + 1) : 0;
 }

@@ -15,6 +15,7 @@
 #ifndef LIB_NIC_PATH_IDENTIFICATION_ORDER_H
 #define LIB_NIC_PATH_IDENTIFICATION_ORDER_H
 
+#include "lib/nic/port/udp/segment.h"
 #include "proto/wire/packet.h"
 
 #include <stdbool.h>
@@ -23,6 +24,9 @@
 /* A sender has its place in one of the sets, 256 senders in all. */
 #define IDENTIFICATION_SETS 64
 #define IDENTIFICATION_WAYS 4
+
+/* Below are the numbers of a segmented send, which rnicd's own packets have. */
+#define IDENTIFICATION_OF_BATCHES SEGMENT_GSO_BATCH_DATAGRAMS_MAX
 
 /* Such a distance from the last one, forwards or backwards, is near. */
 #define IDENTIFICATION_NEAR 64
@@ -52,11 +56,17 @@ struct identification_order {
  * Takes note of a packet with this identification, whose ICRC is right for no other. False: the
  * packet is doubtful. Its sender counts its packets, and the identification is far from what comes
  * next: the packet most likely is a damaged one. The sender's next packet is not doubtful. Numbers
- * of a segmented send are never doubtful, because rnicd's own packets have them. The addresses are
- * IPv4.
+ * below IDENTIFICATION_OF_BATCHES never are. For others the addresses are IPv4.
  */
 bool identification_order_fits(struct identification_order *order,
 			       const struct rnic_addresses *addresses, uint16_t identification,
 			       uint64_t received_ns);
+
+/*
+ * The identification behind the last one of a sender: the likely one of its next packet. 0: nothing
+ * is known of it, or its addresses are not IPv4.
+ */
+uint16_t identification_order_next(const struct identification_order *order,
+				   const struct rnic_addresses *addresses);
 
 #endif

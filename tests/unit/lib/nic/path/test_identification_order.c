@@ -75,6 +75,22 @@ static void test_jump(void **state)
 	free(bench);
 }
 
+/* What comes next is known of a sender that was seen. */
+static void test_next(void **state)
+{
+	struct bench *bench = bench_create();
+
+	(void)state;
+	assert_int_equal(identification_order_next(&bench->order, &bench->addresses), 0);
+	bench_count(bench, 65530, 6);
+	assert_int_equal(identification_order_next(&bench->order, &bench->addresses), 0);
+	bench_count(bench, 64, 3);
+	assert_int_equal(identification_order_next(&bench->order, &bench->addresses), 67);
+	bench->addresses.source.bytes[0] = 0xfd;
+	assert_int_equal(identification_order_next(&bench->order, &bench->addresses), 0);
+	free(bench);
+}
+
 /* Numbers of a segmented send pass from anybody, and do not disturb the order. */
 static void test_numbers_of_a_segmented_send(void **state)
 {
@@ -261,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_jump),
+		cmocka_unit_test(test_next),
 		cmocka_unit_test(test_numbers_of_a_segmented_send),
 		cmocka_unit_test(test_pairs_of_addresses),
 		cmocka_unit_test(test_time_that_passes),

@@ -448,6 +448,35 @@ static void test_damage_that_an_identification_explains(void **state)
 	bench_destroy(bench);
 }
 
+/* Senders that count, that do not and that segment, and one over IPv6, do not disturb each other.
+ */
+static void test_identifications_of_many_senders(void **state)
+{
+	struct bench *bench = bench_create();
+	struct icrc_check *check = &bench->path.receive.icrc;
+
+	(void)state;
+	for (uint32_t i = 0; i < 70000; i++) {
+		const uint32_t sender = i / 7 % 4;
+		const uint32_t identifications[] = {i, 0, i % 7, 0};
+		struct datagram datagram = bench_packet(bench, bench->fixture->qp->qpn);
+
+		datagram.addresses.source.bytes[15] = (uint8_t)sender;
+		datagram.addresses.source.bytes[0] = sender == 3 ? 0xfd : 0;
+		datagram.gso_batch_position = sender == 2 ? (uint16_t)(i % 7) : 0;
+		rnic_icrc_write(datagram.bytes + datagram.length - RNIC_ICRC_BYTES,
+				rnic_icrc_compute(&datagram.addresses,
+						  (uint16_t)identifications[sender], datagram.bytes,
+						  datagram.length - RNIC_ICRC_BYTES));
+		assert_true(icrc_check_is_good(check, &datagram));
+		datagram.bytes[RNIC_BTH_BYTES] ^= 1;
+		assert_false(icrc_check_is_good(check, &datagram));
+	}
+	assert_int_equal(check->doubtful, 0);
+	assert_int_equal(check->bad, 70000);
+	bench_destroy(bench);
+}
+
 /* What another process hands on has its time: two wrong ones in a second name the sender. */
 static void test_delivered_now_and_then(void **state)
 {
@@ -476,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_icrcs_in_a_row),
 		cmocka_unit_test(test_wrong_icrcs_now_and_then),
 		cmocka_unit_test(test_damage_that_an_identification_explains),
+		cmocka_unit_test(test_identifications_of_many_senders),
 		cmocka_unit_test(test_delivered_now_and_then),
 		cmocka_unit_test(test_delivered),
 		cmocka_unit_test(test_turn),
