@@ -114,7 +114,7 @@ static void test_port(void **state)
 	struct expectation down[] = {
 		{VIEW_TEXT, P "/state", "1: DOWN\n", 0},
 		{VIEW_TEXT, P "/phys_state", "3: Disabled\n", 0},
-		{VIEW_TEXT, P "/rate", "2.5 Gb/sec (1X SDR)\n", 0},
+		{VIEW_TEXT, P "/rate", "10 Gb/sec (1X QDR)\n", 0},
 		{0},
 	};
 
