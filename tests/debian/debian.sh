@@ -7,6 +7,7 @@
 #
 #   start    the quick start, and the benchmark straight after it
 #   suites   tests/run.sh --quick
+#   newcomer what an ordinary user types first: README.md, the tutorials, and more
 #   readme   every command of README.md and of doc/, page by page
 #   packages the packages of debian/ are built, and lintian has nothing to say
 #   install  these packages are installed on another host, used there, and purged
@@ -21,14 +22,14 @@
 # 1 when something failed, 77 when it cannot run here (it needs root).
 set -u
 
-[ $# -ge 1 ] || { sed -n '4,21p' "$0" >&2; exit 1; }
+[ $# -ge 1 ] || { sed -n '4,22p' "$0" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 folder=$1
 shift
 releases=("$@")
 [ ${#releases[@]} -gt 0 ] || releases=(trixie bookworm sid)
-uses=${RNIC_DEBIAN_USES:-start suites readme packages install units ci containers}
+uses=${RNIC_DEBIAN_USES:-start suites newcomer readme packages install units ci containers}
 use_seconds=3600 # the most for one use
 failures=0
 
@@ -43,6 +44,7 @@ done
 command_of() {
 	case $1 in
 	start) echo "tools/quickstart.sh && tests/bench/run.sh --quick" ;;
+	newcomer) echo "tests/debian/newcomer.sh" ;;
 	suites) echo "tests/run.sh --quick" ;;
 	readme) echo "tests/debian/type_readme.sh && export RNIC_BUILD=\$PWD/build &&
 		tests/interop/newcomer/tutorial.sh && tests/interop/newcomer/mistakes.sh" ;;
