@@ -36,8 +36,11 @@ as_newcomer tools/quickstart.sh
 rm /etc/sudoers.d/newcomer
 
 failures=0
-as_newcomer "tests/debian/type_readme.sh '@(README|doc/guide/@(lab|rpc|samples)).md'" ||
-	failures=$((failures + 1))
+# What the pages name.
+apt-get install -y -qq --no-install-recommends busybox-static infiniband-diags iperf3 iproute2 \
+	python3-pip python3-setuptools python3-venv python3-wheel
+pages='@(README|doc/guide/@(lab|programming|rpc|samples|seeing|sockets|testing)).md'
+as_newcomer "tests/debian/type_readme.sh '$pages'" || failures=$((failures + 1))
 echo "== the tutorials"
 # This host has the network of its own that the pages need.
 as_newcomer 'RNIC_TEST_ISOLATED=1 RNIC_BUILD=$PWD/build tests/interop/newcomer/tutorial.sh' ||

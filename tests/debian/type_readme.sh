@@ -89,7 +89,7 @@ leaves 'GLOO_DEVICE_TRANSPORT=IBVERBS rnic-run python3 PROGRAM' 'it needs a prog
 
 page doc/guide/seeing.md
 installs infiniband-diags
-types 'rnic-run ibstat'
+types 'rnic-run /usr/sbin/ibstat'
 says "State: Active"
 types "rnic-run sh -c 'cat /sys/class/infiniband/rnic0/ports/1/gids/0'"
 says '^([0-9a-f]{4}:){7}[0-9a-f]{4}$'

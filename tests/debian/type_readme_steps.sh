@@ -128,10 +128,14 @@ reads() {
 	esac
 }
 
-# installs PACKAGE: which the page names.
+# installs PACKAGE: which the page names. An ordinary user must have it already.
 installs() {
 	grep -qE "\`$1\`" "$top/$page" || fault "$page does not name the package $1"
-	runs "apt-get install -y -qq --no-install-recommends $1"
+	if [ "$(id -u)" -eq 0 ]; then
+		runs "apt-get install -y -qq --no-install-recommends $1"
+	else
+		runs "dpkg-query --show $1"
+	fi
 }
 
 # listens HOST KIND WHAT: a program listens at a TCP port, or by the daemon of a socket, or that
