@@ -517,7 +517,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (device.cm == NULL)
 		start_device();
 	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
-	run.client = client_create(&device.clients, sockets[0], getpid(), getuid());
+	run.client = client_create(&device.clients, sockets[0], getpid(), getuid(), getuid());
 	assert(run.client != NULL);
 	play(&run);
 	turn();

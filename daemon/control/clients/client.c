@@ -30,10 +30,10 @@ static uint32_t client_draw_id(struct client_set *set)
 	return client_id;
 }
 
-/* Opens the account of a client of `uid`. A user who has too much may still look. */
-static int client_open_account(struct client_set *set, struct quota_account *account, uid_t uid)
+/* Opens the account of a client. A user who has too much may still look. */
+static int client_open_account(struct client_set *set, struct quota_account *account,
+			       uid_t account_uid)
 {
-	const uid_t account_uid = client_set_account(set, uid);
 	struct user_quota *user = user_quota_join(&set->users, account_uid, set->now_ns);
 	int result;
 
@@ -47,13 +47,14 @@ static int client_open_account(struct client_set *set, struct quota_account *acc
 	return result;
 }
 
-struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid)
+struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid,
+			     uid_t account)
 {
 	struct client *client = calloc(1, sizeof(*client));
 
 	if (client == NULL)
 		return NULL;
-	if (client_open_account(set, &client->peer.account, uid) != 0)
+	if (client_open_account(set, &client->peer.account, account) != 0)
 		goto free_client;
 	if (handle_table_add(&set->numbers, client, &client->number) != 0)
 		goto close_account;
@@ -103,26 +104,28 @@ static void client_remember(const struct client *client)
 	gone_clients_note(&client->set->gone, &gone);
 }
 
-struct processor_share *client_share(const struct client *client)
+/* Whether a share pays for what is done for the user: the one of those who look, or the other. */
+static bool client_user_pays(const struct user_quota *user, bool is_viewing)
 {
-	struct user_quota *user = client->peer.account.user;
-
-	if (user->may_have_all)
-		return NULL;
-	return client->is_viewing ? &user->listings : &user->requests;
+	return !user->may_have_all && (is_viewing || !user_quota_is_alone(user));
 }
 
 static bool client_pays(const struct client *client)
 {
-	return client->is_viewing || !user_quota_is_alone(client->peer.account.user);
+	return client_user_pays(client->peer.account.user, client->is_viewing);
+}
+
+struct processor_share *client_share(const struct client *client)
+{
+	struct user_quota *user = client->peer.account.user;
+
+	return client->is_viewing ? &user->listings : &user->requests;
 }
 
 void client_pay(struct client *client, uint64_t cpu_ns)
 {
-	struct processor_share *share = client_share(client);
-
-	if (share != NULL && client_pays(client))
-		processor_share_charge(share, cpu_ns, client->set->now_ns);
+	if (client_pays(client))
+		processor_share_charge(client_share(client), cpu_ns, client->set->now_ns);
 }
 
 /* Lets the first request go on that waits for the share, or for the lister. */
@@ -153,8 +156,6 @@ int client_await_share(struct client *client)
 	struct processor_share *share = client_share(client);
 	int result = 0;
 
-	if (share == NULL)
-		return 0;
 	if (client_pays(client))
 		result = processor_share_ask(share, client->peer.client_id, client->set->now_ns);
 	else
@@ -219,9 +220,10 @@ static void client_leave_device(struct client *client)
 void client_cut(struct served_peer *peer)
 {
 	struct client *client = client_of_peer(peer);
-	const uint64_t began_ns = request_connection_begin_call(&peer->requests);
+	uint64_t began_ns;
 
-	served_set_cut(peer);
+	served_set_cut(peer); /* charges its calls on the socket by itself */
+	began_ns = request_connection_begin_call(&peer->requests);
 	client_end_waits(client);
 	device_set_forget_viewer(client->set->devices, peer->client_id);
 	client_leave_device(client);
@@ -270,9 +272,11 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 	uint32_t seconds;
 	uid_t account;
 
-	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid) || client_set_shuts_out(set, uid))
+	if (cpu_ns < LIMIT_CALL_NS || user_quota_is_owner(uid))
 		return;
 	account = client_set_account(set, uid);
+	if (client_set_shuts_out(set, account))
+		return;
 	seconds = throttled_users_note(&set->throttled_users, account, set->now_ns);
 	if (seconds == 0)
 		return;
@@ -285,10 +289,9 @@ void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns)
 	client_set_end_all_of(set, account);
 }
 
-bool client_set_shuts_out(struct client_set *set, uid_t uid)
+bool client_set_shuts_out(const struct client_set *set, uid_t account)
 {
-	return throttled_users_are_shut_out(&set->throttled_users, client_set_account(set, uid),
-					    set->now_ns);
+	return throttled_users_are_shut_out(&set->throttled_users, account, set->now_ns);
 }
 
 void client_note_late_trouble(struct client_set *set, const struct gone_client *gone,
@@ -361,27 +364,18 @@ uint64_t client_next_hello_ns(const struct client_set *set)
 	return say_ns < wait_ns ? say_ns : wait_ns;
 }
 
-/* The share of the user `uid` that pays for connections; NULL: the user pays nothing. */
-static struct processor_share *client_set_share(struct client_set *set, uid_t uid)
+bool client_set_is_overdrawn(const struct client_set *set, uid_t account)
 {
-	struct user_quota *user = user_quotas_find(&set->users, client_set_account(set, uid));
+	const struct user_quota *user = user_quotas_find(&set->users, account);
 
-	if (user == NULL || user->may_have_all || user_quota_is_alone(user))
-		return NULL;
-	return &user->requests;
+	return user != NULL && client_user_pays(user, false) &&
+	       processor_share_is_overdrawn(&user->requests, set->now_ns);
 }
 
-bool client_set_is_overdrawn(struct client_set *set, uid_t uid)
+void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns)
 {
-	const struct processor_share *share = client_set_share(set, uid);
+	struct user_quota *user = user_quotas_find(&set->users, account);
 
-	return share != NULL && processor_share_is_overdrawn(share, set->now_ns);
-}
-
-void client_set_pay(struct client_set *set, uid_t uid, uint64_t cpu_ns)
-{
-	struct processor_share *share = client_set_share(set, uid);
-
-	if (share != NULL)
-		processor_share_charge(share, cpu_ns, set->now_ns);
+	if (user != NULL && client_user_pays(user, false))
+		processor_share_charge(&user->requests, cpu_ns, set->now_ns);
 }

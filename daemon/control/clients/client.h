@@ -53,12 +53,13 @@ struct client {
 };
 
 /*
- * Makes a client for an accepted connection and puts the client into the set. The client owns the
- * connection from then on. A client beyond the user's share may only look: account.is_viewer. NULL:
- * out of memory, or the user has as many of these as a user may have. The caller closes the
- * connection then.
+ * Makes a client for an accepted connection of the user `uid`, who counts as `account` (see
+ * client_set_account()), and puts the client into the set. The client owns the connection from then
+ * on. A client beyond the user's share may only look: account.is_viewer. NULL: out of memory, or
+ * the user has as many of these as a user may have. The caller closes the connection then.
  */
-struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid);
+struct client *client_create(struct client_set *set, int socket_fd, pid_t pid, uid_t uid,
+			     uid_t account);
 
 /* The client of a peer, and of the peer's connection. */
 struct client *client_of_peer(struct served_peer *peer);
@@ -80,8 +81,8 @@ void client_destroy(struct served_peer *peer);
  */
 void client_set_charge(struct client_set *set, uid_t uid, uint64_t cpu_ns);
 
-/* Whether the user gets no connection now, because of client_set_charge(). */
-bool client_set_shuts_out(struct client_set *set, uid_t uid);
+/* Whether this account (client_set_account()) gets no connection now: see client_set_charge(). */
+bool client_set_shuts_out(const struct client_set *set, uid_t account);
 
 /*
  * Whether the client ends, and with it all that it holds. A client whose hang-up nobody has seen
@@ -114,8 +115,8 @@ uint64_t client_next_hello_ns(const struct client_set *set);
 
 /*
  * The share of the user (user_quota.h) that pays for the latest request: `listings` when
- * client.is_viewing, else `requests`, unless the user is alone. NULL: the user may have all there
- * is, and nothing is paid.
+ * client.is_viewing, else `requests`. Nothing is paid by a user who may have all there is, nor for
+ * requests by one who is alone.
  */
 struct processor_share *client_share(const struct client *client);
 
@@ -142,11 +143,11 @@ int client_begin_pages(struct client *client);
 void client_end_request(struct client *client);
 
 /*
- * Whether the user `uid` owes so much for connections that the user gets no more of them now.
- * client_set_pay() notes what it took to turn one away.
+ * Whether this account (client_set_account()) owes so much for connections that it gets no more of
+ * them now. client_set_pay() notes what it took to turn one away.
  */
-bool client_set_is_overdrawn(struct client_set *set, uid_t uid);
-void client_set_pay(struct client_set *set, uid_t uid, uint64_t cpu_ns);
+bool client_set_is_overdrawn(const struct client_set *set, uid_t account);
+void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns);
 
 /* Notes a failure for the client, which rnicctl shows. */
 void client_note_trouble(struct client *client, enum rnic_cause cause, const char *subject,

@@ -95,30 +95,50 @@ void ctl_server_close(struct ctl_server *server)
 		close(server->spare_fd);
 }
 
-/* Shuts down the connection `fd` of a user, who may have made that long. */
-static void ctl_server_shut_down(struct ctl_server *server, int fd, uid_t uid)
+/* The process at the other end of a connection that was accepted. */
+struct newcomer {
+	int fd;
+	pid_t pid;
+	uid_t uid;
+	uid_t account; /* client_set_account() */
+};
+
+/* Negative errno: nobody knows whose connection it is. */
+static int newcomer_identify(const struct ctl_server *server, struct newcomer *newcomer)
+{
+	const int result =
+		peer_user_of(newcomer->fd, server->rights, &newcomer->pid, &newcomer->uid);
+
+	if (result == 0)
+		newcomer->account = client_set_account(server->set, newcomer->uid);
+	return result;
+}
+
+/* Shuts down the connection of a user, who may have made that long. */
+static void ctl_server_shut_down(struct ctl_server *server, const struct newcomer *newcomer)
 {
 	struct client_set *set = server->set;
 	const uint64_t began_ns = clock_thread_ns();
 
-	if (client_set_shuts_out(set, uid))
+	if (client_set_shuts_out(set, newcomer->account))
 		return;
-	shutdown(fd, SHUT_RDWR);
-	client_set_charge(set, uid, clock_thread_ns() - began_ns);
+	shutdown(newcomer->fd, SHUT_RDWR);
+	client_set_charge(set, newcomer->uid, clock_thread_ns() - began_ns);
 }
 
-/* Ends the connection `fd`, and says whose it was. */
-static void ctl_server_refuse(struct ctl_server *server, int fd, const char *reason)
+static void ctl_server_drop(struct ctl_server *server, int fd)
 {
-	pid_t pid;
-	uid_t uid;
-
-	if (peer_user_of(fd, server->rights, &pid, &uid) == 0) {
-		log_from_client(uid, "a connection (pid %d, user %u) was turned away: %s", (int)pid,
-				(unsigned)uid, reason);
-		ctl_server_shut_down(server, fd, uid);
-	}
 	deferred_close_take(&server->set->peers.server.deferred_close, fd);
+}
+
+/* Ends the connection, and says whose it was. */
+static void ctl_server_refuse(struct ctl_server *server, const struct newcomer *newcomer,
+			      const char *reason)
+{
+	log_from_client(newcomer->uid, "a connection (pid %d, user %u) was turned away: %s",
+			(int)newcomer->pid, (unsigned)newcomer->uid, reason);
+	ctl_server_shut_down(server, newcomer);
+	ctl_server_drop(server, newcomer->fd);
 }
 
 /*
@@ -128,25 +148,28 @@ static void ctl_server_refuse(struct ctl_server *server, int fd, const char *rea
  */
 static void ctl_server_turn_away(struct ctl_server *server)
 {
-	int fd;
+	struct newcomer newcomer;
 
 	close(server->spare_fd);
-	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-	if (fd >= 0)
-		ctl_server_refuse(server, fd, "no file descriptors are left");
+	newcomer.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (newcomer.fd >= 0 && newcomer_identify(server, &newcomer) == 0)
+		ctl_server_refuse(server, &newcomer, "no file descriptors are left");
+	else if (newcomer.fd >= 0)
+		ctl_server_drop(server, newcomer.fd);
 	server->spare_fd = ctl_server_open_spare();
 	if (server->spare_fd < 0)
 		ctl_server_pause(server);
 }
 
-/* Makes a client of the connection `fd`. Returns NULL, or why there is none. */
-static const char *ctl_server_admit(struct ctl_server *server, int fd, pid_t pid, uid_t uid)
+/* Makes a client of the newcomer. Returns NULL, or why there is none. */
+static const char *ctl_server_admit(struct ctl_server *server, const struct newcomer *newcomer)
 {
-	if (client_set_shuts_out(server->set, uid))
+	if (client_set_shuts_out(server->set, newcomer->account))
 		return "connections of its user took too long";
-	if (client_set_is_overdrawn(server->set, uid))
+	if (client_set_is_overdrawn(server->set, newcomer->account))
 		return "its user connects too often for a share of a processor";
-	if (client_create(server->set, fd, pid, uid) == NULL)
+	if (client_create(server->set, newcomer->fd, newcomer->pid, newcomer->uid,
+			  newcomer->account) == NULL)
 		return "no memory, or its user has too much";
 	return NULL;
 }
@@ -155,27 +178,25 @@ static const char *ctl_server_admit(struct ctl_server *server, int fd, pid_t pid
 static bool ctl_server_accept_one(struct ctl_server *server)
 {
 	const uint64_t began_ns = clock_thread_ns();
+	struct newcomer newcomer;
 	const char *reason;
-	pid_t pid;
-	uid_t uid;
-	int fd;
 
-	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0) {
+	newcomer.fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (newcomer.fd < 0) {
 		if (errno == EMFILE || errno == ENFILE)
 			ctl_server_turn_away(server);
 		else if (errno == ENOMEM || errno == ENOBUFS)
 			ctl_server_pause(server);
 		return false;
 	}
-	if (peer_user_of(fd, server->rights, &pid, &uid) != 0) {
-		ctl_server_refuse(server, fd, "nobody knows whose it is");
+	if (newcomer_identify(server, &newcomer) != 0) {
+		ctl_server_drop(server, newcomer.fd);
 		return true;
 	}
-	reason = ctl_server_admit(server, fd, pid, uid);
+	reason = ctl_server_admit(server, &newcomer);
 	if (reason != NULL)
-		ctl_server_refuse(server, fd, reason);
-	client_set_pay(server->set, uid, clock_thread_ns() - began_ns);
+		ctl_server_refuse(server, &newcomer, reason);
+	client_set_pay(server->set, newcomer.account, clock_thread_ns() - began_ns);
 	return reason != NULL;
 }
 

@@ -91,6 +91,7 @@ static void request_connection_drop_waiting_reply(struct ctl_call *call)
 void request_connection_cut(struct request_connection *connection)
 {
 	struct request_server *server = connection->server;
+	uint64_t began_ns;
 
 	list_remove(&connection->resume.node);
 	list_remove(&connection->due.node);
@@ -98,13 +99,11 @@ void request_connection_cut(struct request_connection *connection)
 		request_connection_drop_waiting_reply(connection->call);
 	free(connection->call);
 	connection->call = NULL;
+	began_ns = request_connection_begin_call(connection);
 	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-	if (!connection->is_costly) {
-		const uint64_t began_ns = request_connection_begin_call(connection);
-
+	if (!connection->is_costly)
 		shutdown(connection->fd, SHUT_RDWR);
-		request_connection_end_call(connection, began_ns);
-	}
+	request_connection_end_call(connection, began_ns);
 	quota_discharge(connection->account, RESOURCE_DESCRIPTORS, SOCKET_DESCRIPTORS);
 	quota_defer_close(connection->account, connection->fd);
 	connection->fd = -1;

@@ -70,7 +70,7 @@ static struct client *connect_client(uid_t uid)
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
 	test.clients.now_ns = fixture->now_ns;
-	client = client_create(&test.clients, sockets[0], 77, uid);
+	client = client_create(&test.clients, sockets[0], 77, uid, uid);
 	assert_non_null(client);
 	test.peer_fd = sockets[1];
 	return client;

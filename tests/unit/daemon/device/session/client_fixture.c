@@ -110,7 +110,8 @@ struct client *client_fixture_connect(struct family *family, uid_t uid, int *pee
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sockets), 0);
 	keep_or_close(sockets[1], peer_fd);
-	client = client_create(&family->clients, sockets[0], 1, uid);
+	client = client_create(&family->clients, sockets[0], 1, uid,
+			       client_set_account(&family->clients, uid));
 	assert_non_null(client);
 	return client;
 }
