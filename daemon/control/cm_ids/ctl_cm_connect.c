@@ -149,9 +149,13 @@ int ctl_cm_reject(struct ctl_call *call)
 int ctl_cm_establish(struct ctl_call *call)
 {
 	const struct rnic_ctl_object *request = (const void *)call->request.payload;
+	struct client_cm_id *id = handle_table_get(&call->client->cm_ids, request->handle);
 	int result;
-	struct client_cm_id *id = ctl_cm_find(call, request->handle, &result);
 
+	/* No mistake of the program: the peer may part before this end confirms. */
+	if (id != NULL && cm_identifier_state(id) == CM_ID_CLOSED)
+		return ctl_refuse(call, -ECONNRESET, "the connection has ended");
+	id = ctl_cm_find(call, request->handle, &result);
 	if (id == NULL)
 		return result;
 	result = cm_establish(id->connection, call->client->set->now_ns);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of a stream dies in the middle of a message: sockets_reset ADDRESS. With a port the
- * program is that peer.
+ * The peer of a stream dies in the middle of a message, or parts before the stream stands:
+ * sockets_reset ADDRESS. With a port the program is the peer that dies.
  */
 #include "tests/unit/unit_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define PATIENCE_MS 5000
+#define TRIES	    50
 
 static const char *host;
 
@@ -120,11 +122,63 @@ static void test_an_end_leaves_errno_alone(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
+/* A client that has asked, and has not looked for the answer since. */
+static int ask(int listener)
+{
+	struct pollfd waiting = {.fd = listener, .events = POLLIN};
+	struct sockaddr_storage where;
+	socklen_t bytes = sizeof(where);
+	int client;
+
+	assert_int_equal(rgetsockname(listener, (struct sockaddr *)&where, &bytes), 0);
+	client = rsocket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_true(client >= 0);
+	if (rconnect(client, (struct sockaddr *)&where, bytes) != 0)
+		assert_int_equal(errno, EINPROGRESS);
+	for (unsigned ms = 0; ms < PATIENCE_MS && rpoll(&waiting, 1, 20) == 0; ms += 20) {
+		struct pollfd asking = {.fd = client, .events = POLLOUT};
+
+		rpoll(&asking, 1, 0);
+	}
+	return client;
+}
+
+/* Returns what rconnect() says of a peer that accepts and closes at once. */
+static int connect_to_who_parts(int listener)
+{
+	const int client = ask(listener), server = raccept(listener, NULL, NULL);
+	struct sockaddr_storage where;
+	socklen_t bytes = sizeof(where);
+	int error;
+
+	assert_true(server >= 0);
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rgetsockname(listener, (struct sockaddr *)&where, &bytes), 0);
+	assert_int_equal(rfcntl(client, F_SETFL, 0), 0);
+	error = rconnect(client, (struct sockaddr *)&where, bytes) == 0 ? 0 : errno;
+	assert_int_equal(rclose(client), 0);
+	return error;
+}
+
+/* No mistake of this program. A client that looks early has confirmed by then: EISCONN. */
+static void test_a_peer_parts_before_this_end_confirms(void **state)
+{
+	const int listener = open_listener();
+	int error = EISCONN;
+
+	(void)state;
+	for (unsigned i = 0; i < TRIES && error == EISCONN; i++)
+		error = connect_to_who_parts(listener);
+	assert_int_equal(error, ECONNRESET);
+	assert_int_equal(rclose(listener), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_bytes_come_before_the_reset),
 		cmocka_unit_test(test_an_end_leaves_errno_alone),
+		cmocka_unit_test(test_a_peer_parts_before_this_end_confirms),
 	};
 
 	if (argc < 2)
