@@ -27,7 +27,9 @@ static int choose_client(struct admin_link *link, const uint32_t *clients, size_
 	}
 	if (count == 0) {
 		snprintf(link->reason, sizeof(link->reason),
-			 "you have no %s %.30s: rnicctl show lists yours", what, name);
+			 "no program that you may see (rnicctl show) has a %s %.30s; one of "
+			 "another user is for that user and root",
+			 what, name);
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < count; i++) {
