@@ -412,7 +412,8 @@ static int check_direct(const struct scenario *scenario)
 		if (!line->needs_process)
 			continue;
 		complain("%s: line %u, \"%s\": this rule does not reach programs that run with "
-			 "--direct",
+			 "--direct: leave that out, or load the rule where the peer is, with rx: "
+			 "for what this end sends",
 			 scenario->name, line->number, scenario_line_words(line));
 		return -EBUSY;
 	}

@@ -53,29 +53,14 @@ ends() {
 RDMA_CM_EVENT_TIMEWAIT_EXIT 0"
 }
 
-# mute SIDE, unmute SIDE: drops what the side sends to queue pair 1. rnicctl refuses such a rule
-# while programs have the device inside; the kernel's filter stands in.
+# mute SIDE, unmute SIDE: drops what the side sends to queue pair 1. The daemon sends that, also for
+# programs with the device inside.
 mute() {
-	if [ ${#direct[@]} -eq 0 ]; then
-		on "$1" "$BIN/rnicctl" fault --socket "${side_socket[$1]}" add drop/qpn=1
-	else
-		on "$1" nft -f - <<-'END'
-			table inet mute {
-				chain out {
-					type filter hook output priority 0
-					udp dport 4791 @th,104,24 1 counter drop
-				}
-			}
-		END
-	fi
+	on "$1" "$BIN/rnicctl" fault --socket "${side_socket[$1]}" add drop/qpn=1
 }
 
 unmute() {
-	if [ ${#direct[@]} -eq 0 ]; then
-		on "$1" "$BIN/rnicctl" fault --socket "${side_socket[$1]}" clear
-	else
-		on "$1" nft delete table inet mute
-	fi
+	on "$1" "$BIN/rnicctl" fault --socket "${side_socket[$1]}" clear
 }
 
 # count SIDE COUNTER

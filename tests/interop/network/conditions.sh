@@ -263,8 +263,12 @@ rules_and_direct() {
 		ctl 0 fault add drop=1%
 	refuses "memory does not go first there" "do: pid $event_pid$" \
 		ctl 0 fault add end=memory-first
+	check "but a rule for the connection manager's packets, which rnicd sends" \
+		ctl 0 fault add drop/qpn=1
 	event_program_end
 	wait_for 10 is_empty 0
+	check "which keeps no program away" rnic 0 "$BUILD/tests/event_program" </dev/null
+	ctl 0 fault clear
 	check "a rule with none" ctl 0 fault add drop=1%
 	refuses "a program with a rule" "rules of faults do not reach .* rnicctl fault clear" \
 		rnic 0 "$BUILD/tests/event_program"

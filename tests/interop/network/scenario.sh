@@ -130,5 +130,7 @@ conditions
 calls
 scenario "drop@rc-write/nth=2"
 check "packets with --direct" plays 1 true
-check "are refused" says "this rule does not reach programs that run with --direct"
+check "are refused" says "does not reach programs that run with --direct: .* where the peer is"
+scenario "drop/qpn=1"
+check "those of the connection manager, which rnicd sends, are not" plays 0 true
 topology_finish

@@ -57,6 +57,7 @@
 #include "lib/nic/base/prng.h"
 #include "proto/base/verb_rules.h"
 #include "proto/wire/packet.h"
+#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,13 +158,21 @@ static inline bool fault_rule_is_for_packets(const struct fault_rule *rule)
 	return rule->verb == RNIC_VERB_NONE && rule->end == FAULT_END_NONE;
 }
 
+/* Whether the rule is for the connection manager's packets alone, which the control plane sends. */
+static inline bool fault_rule_is_for_cm(const struct fault_rule *rule)
+{
+	return fault_rule_is_for_packets(rule) && (rule->where & FAULT_WHERE_QPN) != 0 &&
+	       rule->qpn == RNIC_GENERAL_SERVICES_QPN;
+}
+
 /*
- * Whether the rule has no effect where the device is inside its program: packet rules are not
- * loaded there, and such a device never outlives the memory of its program.
+ * Whether the rule has no effect where the device is inside its program: rules are not loaded there
+ * for the packets of that device, which never outlives the memory of its program.
  */
 static inline bool fault_rule_needs_process(const struct fault_rule *rule)
 {
-	return fault_rule_is_for_packets(rule) || rule->end == FAULT_END_MEMORY_FIRST;
+	return (fault_rule_is_for_packets(rule) && !fault_rule_is_for_cm(rule)) ||
+	       rule->end == FAULT_END_MEMORY_FIRST;
 }
 
 /* What the library is to know of the rule; its action is NONE when the rule is for a device. */

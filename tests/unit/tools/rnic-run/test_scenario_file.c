@@ -29,6 +29,8 @@ static void test_a_rule_of_faults_is_a_line(void **state)
 	assert_int_equal(line->at_ns, 0);
 	assert_int_equal(line->for_ns, 0);
 	assert_false(only_line("fail=ENOMEM@reg_mr/nth=3")->needs_process);
+	assert_false(only_line("rx:drop/qpn=1")->needs_process);
+	assert_true(only_line("drop/qpn=2")->needs_process);
 }
 
 static void test_times_and_device(void **state)

@@ -115,6 +115,24 @@ static void test_rules_for_ends(void **state)
 	assert_int_equal(verb.id, 0);
 }
 
+/* The control plane sends the packets of queue pair 1, also for a device inside its program. */
+static void test_rules_for_the_connection_manager(void **state)
+{
+	struct rule_needs needs;
+
+	(void)state;
+	assert_int_equal(rule_table_needs("drop/qpn=1,rx:delay=1ms/qpn=1", 1, &needs, reason,
+					  sizeof(reason)),
+			 0);
+	assert_false(needs.has_process);
+	assert_int_equal(
+		rule_table_needs("drop/qpn=1,drop/qpn=2", 1, &needs, reason, sizeof(reason)), 0);
+	assert_true(needs.has_process);
+	assert_int_equal(add(&user, "drop/qpn=1"), 0);
+	assert_false(rule_table_needs_process(&table, USER));
+	assert_true(rule_table_find(&table, 1)->is_for_packets);
+}
+
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -185,6 +203,7 @@ int main(void)
 		cmocka_unit_test_setup(test_whom_rules_concern, set_up),
 		cmocka_unit_test_setup(test_rules_for_calls, set_up),
 		cmocka_unit_test_setup(test_rules_for_ends, set_up),
+		cmocka_unit_test_setup(test_rules_for_the_connection_manager, set_up),
 		cmocka_unit_test_setup(test_bounds, set_up),
 		cmocka_unit_test_setup(test_shares, set_up),
 		cmocka_unit_test_setup(test_hits, set_up),
