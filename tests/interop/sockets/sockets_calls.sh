@@ -9,6 +9,8 @@ check "sockets_calls" rnic 0 timeout 100 "$BUILD/tests/sockets_calls" "${side_ad
 cat "$WORK/check.out"
 check "sockets_reset" rnic 0 timeout 30 "$BUILD/tests/sockets_reset" "${side_address[0]}"
 cat "$WORK/check.out"
+check "sockets_direct" rnic 0 timeout 100 "$BUILD/tests/sockets_direct" "${side_address[0]}"
+cat "$WORK/check.out"
 check "sockets_stranger" rnic 0 timeout 100 "$BUILD/tests/sockets_stranger" "${side_address[0]}"
 cat "$WORK/check.out"
 if [ "$3" = 4 ]; then
