@@ -7,16 +7,21 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define QUESTIONS_MAX 8 /* that a call asks the daemon before it waits, each with a sleep */
+
 struct waiter {
 	const struct signal_case *waiting;
 	void *station;
 	atomic_int tid;
+	atomic_bool has_ended;
+	sem_t may_leave; /* the thread stays, so that it can be looked at and signalled */
 	int result;
 	int error;
 };
@@ -37,10 +42,14 @@ static void *wait_in_call(void *argument)
 	errno = 0;
 	waiter->result = waiter->waiting->call(waiter->station);
 	waiter->error = errno;
+	atomic_store(&waiter->has_ended, true);
+	while (sem_wait(&waiter->may_leave) != 0)
+		;
 	return NULL;
 }
 
-static void await_sleep_of(struct waiter *waiter)
+/* Returns whether the thread sleeps; false: its call has ended. */
+static bool falls_asleep(struct waiter *waiter)
 {
 	unsigned asleep = 0;
 
@@ -48,9 +57,17 @@ static void await_sleep_of(struct waiter *waiter)
 		const int tid = atomic_load(&waiter->tid);
 
 		poll(NULL, 0, 2);
+		if (atomic_load(&waiter->has_ended))
+			return false;
 		asleep = tid != 0 && thread_is_asleep(tid) ? asleep + 1 : 0;
 	}
 	assert_int_equal(asleep, 3);
+	return true;
+}
+
+static void await_sleep_of(struct waiter *waiter)
+{
+	assert_true(falls_asleep(waiter));
 }
 
 static void set_handlers(int flags)
@@ -72,6 +89,18 @@ static void send_signal(pthread_t thread)
 	assert_int_equal(signals, before + 1);
 }
 
+/* Until the call has ended: one that asks the daemon first may sleep there a few times. */
+static void interrupt(struct waiter *waiter, pthread_t thread)
+{
+	await_sleep_of(waiter);
+	send_signal(thread);
+	for (unsigned i = 0; waiter->waiting->asks_daemon && i < QUESTIONS_MAX; i++) {
+		if (!falls_asleep(waiter))
+			return;
+		send_signal(thread);
+	}
+}
+
 void signal_call(const struct signal_case *waiting, void *station, int flags)
 {
 	const bool goes_on = flags != 0 && !waiting->never_restarts;
@@ -79,10 +108,13 @@ void signal_call(const struct signal_case *waiting, void *station, int flags)
 	pthread_t thread;
 
 	set_handlers(flags);
+	assert_int_equal(sem_init(&waiter.may_leave, 0, 0), 0);
 	if (waiting->prepare != NULL)
 		waiting->prepare(station);
 	assert_int_equal(pthread_create(&thread, NULL, wait_in_call, &waiter), 0);
-	for (unsigned i = 0; i < (goes_on ? 3 : 1); i++) {
+	if (!goes_on)
+		interrupt(&waiter, thread);
+	for (unsigned i = 0; goes_on && i < 3; i++) {
 		await_sleep_of(&waiter);
 		send_signal(thread);
 	}
@@ -90,7 +122,9 @@ void signal_call(const struct signal_case *waiting, void *station, int flags)
 		await_sleep_of(&waiter);
 		waiting->end(station);
 	}
+	sem_post(&waiter.may_leave);
 	pthread_join(thread, NULL);
+	sem_destroy(&waiter.may_leave);
 	print_message("%s, %s: %d (%s)\n", waiting->name, flags != 0 ? "SA_RESTART" : "none",
 		      waiter.result, waiter.result < 0 ? strerror(waiter.error) : "done");
 	if (goes_on)

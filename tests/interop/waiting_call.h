@@ -14,6 +14,11 @@ struct signal_case {
 	void (*end)(void *station);
 	bool never_restarts; /* a signal ends the call, whatever the handler's flags (signal(7)) */
 	void (*prepare)(void *station); /* before the thread that waits begins; NULL: nothing */
+	/*
+	 * The call asks the daemon before it waits, and may sleep there, too. A signal that comes
+	 * then is none that comes to the wait, as with connect(2).
+	 */
+	bool asks_daemon;
 };
 
 /*

@@ -451,8 +451,8 @@ static void cause_event(void *at)
 /* A channel of several devices answers to signals as that of one. */
 static void test_signals(void **state)
 {
-	static const struct signal_case waiting = {"rdma_get_cm_event", get_event, cause_event,
-						   false, NULL};
+	static const struct signal_case waiting = {
+		"rdma_get_cm_event", get_event, cause_event, false, NULL, false};
 	static const int flags[] = {SA_RESTART, 0};
 
 	(void)state;

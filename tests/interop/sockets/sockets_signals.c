@@ -179,13 +179,13 @@ static void close_it(void *at)
 }
 
 static const struct signal_case calls[] = {
-	{"rconnect", connect_to_nobody, close_it, false, replace_server},
-	{"raccept", accept_one, connect_once_more, false, NULL},
-	{"rrecv", receive, send_eight, false, NULL},
-	{"rrecv, MSG_WAITALL", read_all, send_eight, false, NULL},
-	{"rrecv, SO_RCVTIMEO", receive, send_eight, true, limit_to_a_minute},
-	{"rsend", send_without_room, receive_much, false, NULL},
-	{"rpoll", poll_for_bytes, send_eight, true, NULL},
+	{"rconnect", connect_to_nobody, close_it, false, replace_server, true},
+	{"raccept", accept_one, connect_once_more, false, NULL, false},
+	{"rrecv", receive, send_eight, false, NULL, false},
+	{"rrecv, MSG_WAITALL", read_all, send_eight, false, NULL, false},
+	{"rrecv, SO_RCVTIMEO", receive, send_eight, true, limit_to_a_minute, false},
+	{"rsend", send_without_room, receive_much, false, NULL, false},
+	{"rpoll", poll_for_bytes, send_eight, true, NULL, false},
 };
 
 /* --- datagrams -------------------------------------------------------------------------------- */
@@ -206,8 +206,8 @@ static void send_datagram(void *at)
 			 8);
 }
 
-static const struct signal_case datagram_call = {"rrecvfrom", receive_datagram, send_datagram,
-						 false, NULL};
+static const struct signal_case datagram_call = {
+	"rrecvfrom", receive_datagram, send_datagram, false, NULL, false};
 
 static void signal_datagram_call(int flags)
 {

@@ -168,11 +168,11 @@ static void resolve_address(void *at)
 }
 
 static const struct signal_case calls[] = {
-	{"ibv_get_cq_event", get_cq_event, flush_receive, false, NULL},
-	{"rdma_get_recv_comp", get_recv_comp, flush_receive, false, NULL},
-	{"rdma_get_send_comp", get_send_comp, flush_send, false, NULL},
-	{"ibv_get_async_event", get_async_event, reach_limit, false, NULL},
-	{"rdma_get_cm_event", get_cm_event, resolve_address, false, NULL},
+	{"ibv_get_cq_event", get_cq_event, flush_receive, false, NULL, false},
+	{"rdma_get_recv_comp", get_recv_comp, flush_receive, false, NULL, false},
+	{"rdma_get_send_comp", get_send_comp, flush_send, false, NULL, false},
+	{"ibv_get_async_event", get_async_event, reach_limit, false, NULL, false},
+	{"rdma_get_cm_event", get_cm_event, resolve_address, false, NULL, false},
 };
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -285,9 +285,9 @@ static const struct {
 	bool is_client_synchronous;
 	bool has_request; /* is the request there before the call? */
 } connection_calls[] = {
-	{{"rdma_connect", connect_client, accept_client, false, NULL}, true, false},
-	{{"rdma_get_request", get_request, begin_to_connect, false, NULL}, false, false},
-	{{"rdma_accept", accept_request, finish_connection, false, NULL}, false, true},
+	{{"rdma_connect", connect_client, accept_client, false, NULL, true}, true, false},
+	{{"rdma_get_request", get_request, begin_to_connect, false, NULL, false}, false, false},
+	{{"rdma_accept", accept_request, finish_connection, false, NULL, true}, false, true},
 };
 
 static void signal_connection_call(unsigned index, int flags)
