@@ -9,8 +9,6 @@ check "sockets_calls" rnic 0 timeout 100 "$BUILD/tests/sockets_calls" "${side_ad
 cat "$WORK/check.out"
 check "sockets_reset" rnic 0 timeout 30 "$BUILD/tests/sockets_reset" "${side_address[0]}"
 cat "$WORK/check.out"
-check "sockets_direct" rnic 0 timeout 100 "$BUILD/tests/sockets_direct" "${side_address[0]}"
-cat "$WORK/check.out"
 check "sockets_stranger" rnic 0 timeout 100 "$BUILD/tests/sockets_stranger" "${side_address[0]}"
 cat "$WORK/check.out"
 if [ "$3" = 4 ]; then
@@ -19,4 +17,7 @@ if [ "$3" = 4 ]; then
 	cat "$WORK/check.out"
 fi
 
+direct=(--direct)
+check "sockets_direct" rnic 0 timeout 100 "$BUILD/tests/sockets_direct" "${side_address[0]}"
+cat "$WORK/check.out"
 topology_finish

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether riowrite() stays for what it is to stay for: sockets_direct ADDRESS. Programs that wait
- * for a direct write make no call that lets others run, so on few cores each write that does not
- * stay costs a time slice. The tests count the calls that have stayed, and look at no clock: a busy
- * machine makes the calls give up more often, a call that never stays finds next to nothing.
+ * Whether riowrite() stays until its write has arrived: sockets_direct ADDRESS, under rnic-run
+ * --direct. Programs that wait for a direct write make no call that lets others run, so on few
+ * cores a call that does not stay costs a time slice. The test looks at no clock. With the device
+ * inside the program it is the call that stays which moves the bytes: of 500 writes, 500 have
+ * arrived when the call returns, also on a busy machine, and 0 or 1 when no call stays.
  */
 #include "tests/unit/unit_test.h"
 
@@ -11,12 +12,10 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <pthread.h>
 #include <rdma/rsocket.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #define PATIENCE_MS 5000
@@ -99,7 +98,6 @@ static void write_number(const struct end *end, unsigned number)
 			 sizeof(number));
 }
 
-/* Without memory for an answer a call stays until its own write has arrived. */
 static void test_a_write_has_arrived(void **state)
 {
 	struct ends ends = {.listener = -1};
@@ -115,43 +113,7 @@ static void test_a_write_has_arrived(void **state)
 			sched_yield();
 	}
 	print_message("%u of %u writes had arrived\n", arrived, ROUNDS);
-	assert_true(arrived >= ROUNDS / 5);
-	close_ends(&ends);
-}
-
-static void *answer(void *server)
-{
-	struct end *end = server;
-
-	for (unsigned i = 1; i <= ROUNDS; i++) {
-		while (atomic_load(&end->memory) != i)
-			;
-		write_number(end, i);
-	}
-	return NULL;
-}
-
-/* With memory for an answer a call stays until the answer is there. */
-static void test_an_answer_has_come(void **state)
-{
-	struct ends ends = {.listener = -1};
-	unsigned answered = 0;
-	pthread_t thread;
-
-	(void)state;
-	open_ends(&ends);
-	share_memory(&ends.server, &ends.client);
-	share_memory(&ends.client, &ends.server);
-	assert_int_equal(pthread_create(&thread, NULL, answer, &ends.server), 0);
-	for (unsigned i = 1; i <= ROUNDS; i++) {
-		write_number(&ends.client, i);
-		answered += atomic_load(&ends.client.memory) == i;
-		while (atomic_load(&ends.client.memory) != i)
-			;
-	}
-	pthread_join(thread, NULL);
-	print_message("%u of %u answers had come\n", answered, ROUNDS);
-	assert_true(answered >= ROUNDS / 10);
+	assert_true(arrived >= ROUNDS / 2);
 	close_ends(&ends);
 }
 
@@ -159,7 +121,6 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_write_has_arrived),
-		cmocka_unit_test(test_an_answer_has_come),
 	};
 
 	if (argc != 2)
