@@ -105,14 +105,14 @@ static void client_remember(const struct client *client)
 }
 
 /* Whether a share pays for what is done for the user: the one of those who look, or the other. */
-static bool client_user_pays(const struct user_quota *user, bool is_viewing)
+static bool client_share_pays(const struct user_quota *user, bool is_viewing)
 {
 	return !user->may_have_all && (is_viewing || !user_quota_is_alone(user));
 }
 
 static bool client_pays(const struct client *client)
 {
-	return client_user_pays(client->peer.account.user, client->is_viewing);
+	return client_share_pays(client->peer.account.user, client->is_viewing);
 }
 
 struct processor_share *client_share(const struct client *client)
@@ -368,7 +368,7 @@ bool client_set_is_overdrawn(const struct client_set *set, uid_t account)
 {
 	const struct user_quota *user = user_quotas_find(&set->users, account);
 
-	return user != NULL && client_user_pays(user, false) &&
+	return user != NULL && client_share_pays(user, false) &&
 	       processor_share_is_overdrawn(&user->requests, set->now_ns);
 }
 
@@ -376,6 +376,6 @@ void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns)
 {
 	struct user_quota *user = user_quotas_find(&set->users, account);
 
-	if (user != NULL && client_user_pays(user, false))
+	if (user != NULL && client_share_pays(user, false))
 		processor_share_charge(&user->requests, cpu_ns, set->now_ns);
 }

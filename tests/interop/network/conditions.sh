@@ -163,9 +163,9 @@ bad_input() {
 	refuses "no number at all" "\"x\" is not the QPN of rnicctl show qps" ctl 0 qp error x
 	refuses "a number too large" "is not the QPN" ctl 0 qp error 0x100000000
 	refuses "an unknown queue pair" "no program has it" ctl 0 qp error 0x812345
-	refuses "an unknown CQ" "no program that you may see .* has a completion queue 7; " ctl 0 event cq-err 7
+	refuses "an unknown CQ" "you may see .* has a completion queue 7; " ctl 0 event cq-err 7
 	refuses "an unknown client" "no program has it" ctl 0 event cq-err 999999/1
-	refuses "an unknown SRQ" "you may see .* has a shared receive queue 0x77; " ctl 0 event srq-err 0x77
+	refuses "an unknown SRQ" "a shared receive queue 0x77; " ctl 0 event srq-err 0x77
 	refuses "no times" "flap of which times" ctl 0 link flap
 	refuses "times that are none" "line 1, column 7, at '10': expected a time such as 10ms" \
 		ctl 0 link flap 100ms/10
@@ -299,7 +299,7 @@ others_may_not() {
 		# shellcheck disable=SC2086 # words
 		refuses "$word of another user" "belongs to user $1: .* $user_b may not" as_b $word
 	done
-	refuses "the SRQ of another user" "you may see .* $srqn; one of another user is for that user and root" \
+	refuses "the SRQ of another user" "$srqn; one of another user is for that user and root" \
 		as_b event srq-err "$srqn"
 	refuses "a rule for another user's program" "it belongs to user $1" \
 		as_b fault add "fail=EIO/pid=$event_pid"
