@@ -49,7 +49,7 @@ static void engine_act_on_failures(struct engine *engine, struct qp *qp,
 	if (failures->has_request)
 		responder_write_failed(engine, qp, failures);
 	if (failures->has_response) {
-		requester_write_failed(engine, qp, failures->is_response_reported);
+		requester_write_failed(engine, qp, failures);
 		responder_take_back(qp, failures->response_msn);
 	}
 	if (failures->is_overrun && qp->state != RNIC_QP_STATE_ERR) {
@@ -460,7 +460,7 @@ void engine_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn
 	if (is_response)
 		responder_payload_failed(engine, qp, psn, error);
 	else
-		requester_payload_failed(engine, qp, psn);
+		requester_payload_failed(engine, qp, psn, error);
 }
 
 void engine_packets_read(struct engine *engine, uint64_t now_ns)

@@ -6,6 +6,7 @@
 #include "proto/wire/syndrome.h"
 
 #include <assert.h>
+#include <errno.h>
 
 #define NONE VERDICT_NO_STATUS
 
@@ -112,6 +113,7 @@ static const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 	[VERDICT_LOCAL_OPERATION] = GIVE_UP(LOCAL_OPERATION, LOC_QP_OP_ERR, LOCAL_ERRORS),
 	[VERDICT_LOCAL_PROTECTION] = GIVE_UP(LOCAL_PROTECTION, LOC_PROT_ERR, LOCAL_ERRORS),
 	[VERDICT_LOCAL_MEMORY_GONE] = GIVE_UP(LOCAL_MEMORY_GONE, LOC_PROT_ERR, MEMORY_ERRORS),
+	[VERDICT_LOCAL_PROGRAM_GONE] = GIVE_UP(PROGRAM_GONE, LOC_PROT_ERR, MEMORY_ERRORS),
 	[VERDICT_BIND_REFUSED] = GIVE_UP(BIND_REFUSED, MW_BIND_ERR, LOCAL_ERRORS),
 	[VERDICT_INVALIDATE_REFUSED] = GIVE_UP(INVALIDATE_REFUSED, MW_BIND_ERR, LOCAL_ERRORS),
 
@@ -162,4 +164,9 @@ const struct verdict_row *verdict_row(enum verdict verdict)
 {
 	assert(verdict < VERDICT_COUNT);
 	return &verdict_rows[verdict];
+}
+
+enum verdict verdict_of_local_memory(int error)
+{
+	return error == -ESRCH ? VERDICT_LOCAL_PROGRAM_GONE : VERDICT_LOCAL_MEMORY_GONE;
 }

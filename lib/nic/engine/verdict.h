@@ -49,6 +49,7 @@ enum verdict {
 	VERDICT_LOCAL_OPERATION,  /* malformed WQE: opcode, SGE count, inline */
 	VERDICT_LOCAL_PROTECTION, /* lkey, range, rights or protection domain of an SGE */
 	VERDICT_LOCAL_MEMORY_GONE,
+	VERDICT_LOCAL_PROGRAM_GONE, /* the same, because the client has ended */
 	VERDICT_BIND_REFUSED,	    /* the window cannot be bound so */
 	VERDICT_INVALIDATE_REFUSED, /* LOCAL_INVALIDATE of a key that cannot be */
 
@@ -94,5 +95,8 @@ struct verdict_row {
 };
 
 const struct verdict_row *verdict_row(enum verdict verdict);
+
+/* Of the requester's own memory: -EFAULT, or -ESRCH where the client has ended. */
+enum verdict verdict_of_local_memory(int error);
 
 #endif

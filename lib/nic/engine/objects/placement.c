@@ -94,10 +94,12 @@ static void note_failing(struct placement *placement, struct qp *qp)
 }
 
 /* Payload of an answer to `qp` was not placed. */
-static void response_failed(struct placement *placement, struct qp *qp, uint64_t tag)
+static void response_failed(struct placement *placement, struct qp *qp, uint64_t tag, int error)
 {
-	qp->failures.is_response_reported = fail_waiting(
-		placement, qp, false, tag_first(tag, placement->queued), VERDICT_LOCAL_MEMORY_GONE);
+	qp->failures.is_response_reported =
+		fail_waiting(placement, qp, false, tag_first(tag, placement->queued),
+			     verdict_of_local_memory(error));
+	qp->failures.response_error = error;
 	qp->failures.response_msn = tag_msn(tag);
 	qp->failures.has_response = true;
 }
@@ -135,7 +137,7 @@ static void write_failed(void *context, void *owner, uint64_t tag, int error)
 	if (qp->failures.has_request || qp->failures.has_response)
 		return;
 	if (is_response)
-		response_failed(placement, qp, tag);
+		response_failed(placement, qp, tag, error);
 	else
 		request_failed(placement, qp, tag, error);
 	note_failing(placement, qp);

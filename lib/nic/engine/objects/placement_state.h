@@ -51,6 +51,7 @@ struct placement_failures {
 	bool is_response_reported;
 	bool is_of_receive;	     /* the request's payload was for a receive WQE */
 	int request_error;	     /* -EFAULT, or -ESRCH: the client has ended */
+	int response_error;	     /* likewise */
 	struct rnic_psn request_psn; /* of the first such request */
 	uint32_t request_msn;	     /* messages received before it */
 	uint32_t response_msn;	     /* messages received before the first such response */

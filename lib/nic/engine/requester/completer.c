@@ -215,9 +215,11 @@ static enum verdict completer_scatter(struct engine *engine, struct qp *qp, uint
 			.length = pieces[i].length,
 		};
 
-		if (placement_write(engine, qp, &transfer, PLACEMENT_RESPONSE,
-				    qp->requester.unacknowledged) != 0)
-			verdict = VERDICT_LOCAL_MEMORY_GONE;
+		const int error = placement_write(engine, qp, &transfer, PLACEMENT_RESPONSE,
+						  qp->requester.unacknowledged);
+
+		if (error != 0)
+			verdict = verdict_of_local_memory(error);
 		bytes += pieces[i].length;
 	}
 	return verdict;

@@ -409,7 +409,7 @@ static enum verdict enter_work(struct engine *engine, struct qp *qp)
 	const struct requester *requester = &qp->requester;
 
 	if (requester->has_failed_payload && requester->wqe_index == requester->failed_index)
-		return VERDICT_LOCAL_MEMORY_GONE;
+		return (enum verdict)requester->failed_verdict;
 	return requester->wqe_index == qp->send_queue.next ? start_wqe(engine, qp) : VERDICT_PASS;
 }
 
@@ -654,7 +654,7 @@ bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 
 /* --- failures -------------------------------------------------------------------------------- */
 
-void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn)
+void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error)
 {
 	struct requester *requester = &qp->requester;
 	uint32_t index;
@@ -669,21 +669,24 @@ void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_
 		if (index == qp->send_queue.retired ||
 		    completer_packets_read_before(engine, qp,
 						  send_queue_at(&qp->send_queue, index)->psn))
-			qp_fail_send(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
+			qp_fail_send(engine, qp, verdict_of_local_memory(error));
 		return;
 	}
 	requester->has_failed_payload = true;
 	requester->failed_index = index;
+	requester->failed_verdict = (uint8_t)verdict_of_local_memory(error);
 	send_position_rewind(engine, qp);
 }
 
-void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported)
+void requester_write_failed(struct engine *engine, struct qp *qp,
+			    const struct placement_failures *failures)
 {
+	const enum verdict verdict = verdict_of_local_memory(failures->response_error);
 	const struct send_queue *queue = &qp->send_queue;
 
-	if (is_reported)
-		qp_enter_error(qp, VERDICT_LOCAL_MEMORY_GONE);
+	if (failures->is_response_reported)
+		qp_enter_error(qp, verdict);
 	else if (queue->retired != queue->next &&
 		 wqe_operation(send_queue_at(queue, queue->retired))->has_response)
-		qp_fail_send(engine, qp, VERDICT_LOCAL_MEMORY_GONE);
+		qp_fail_send(engine, qp, verdict);
 }

@@ -19,18 +19,23 @@
 
 struct engine;
 struct packet_builder;
+struct placement_failures;
 struct qp;
 
 /* Builds the next request packet of `qp` into `out`; false when there is none to send now. */
 bool requester_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out);
 
-/* The payload of packet `psn` could not be read: its WQE fails once the WQEs before it are done. */
-void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn);
+/*
+ * The payload of packet `psn` could not be read, -EFAULT or -ESRCH: its WQE fails once the WQEs
+ * before it are done.
+ */
+void requester_payload_failed(struct engine *engine, struct qp *qp, struct rnic_psn psn, int error);
 
 /*
- * Response data could not be written to client memory. `is_reported`: the completion of the WQE
- * tells so, else the WQE is still the oldest.
+ * Response data could not be written to client memory. The completion of the WQE tells so where the
+ * failure is reported, else the WQE is still the oldest.
  */
-void requester_write_failed(struct engine *engine, struct qp *qp, bool is_reported);
+void requester_write_failed(struct engine *engine, struct qp *qp,
+			    const struct placement_failures *failures);
 
 #endif

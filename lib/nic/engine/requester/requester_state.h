@@ -63,6 +63,7 @@ struct requester {
 	uint32_t path_wait_bytes; /* what the QP waits for, while in a line of path_node */
 	uint32_t failed_index;	  /* with has_failed_payload: the WQE that cannot be executed */
 	bool has_failed_payload;
+	uint8_t failed_verdict; /* of that WQE: enum verdict */
 	struct repair repair;
 	struct response_gap response_gap;
 	struct credits credits;

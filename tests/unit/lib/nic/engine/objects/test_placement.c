@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "proto/base/causes.h"
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 #include "tests/unit/lib/nic/engine/responder_bench.h"
 #include "tests/unit/unit_test.h"
+
+#include <errno.h>
 
 #define PSN	   100
 #define GOOD_AT	   0
@@ -231,13 +234,12 @@ static void an_unsignaled_read_stays_silent(void **state)
 	fixture_destroy(fixture);
 }
 
-static void an_unsignaled_read_that_failed_is_told(void **state)
+static void expect_unsignaled_read_that_failed(int error, uint8_t cause)
 {
 	static const uint8_t bytes[64] = {1, 2, 3};
 	struct engine_fixture *fixture = read_unsignaled(bytes, sizeof(bytes));
 
-	(void)state;
-	fixture->memory.error = -14;
+	fixture->memory.error = error;
 	engine_flush(&fixture->engine, fixture->now_ns);
 	assert_int_equal(fixture->completion_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -246,8 +248,17 @@ static void an_unsignaled_read_that_failed_is_told(void **state)
 				 i == 0 ? RNIC_WC_LOC_PROT_ERR : RNIC_WC_WR_FLUSH_ERR);
 		assert_int_equal(fixture->completions[i].byte_count, 0);
 	}
+	assert_int_equal(fixture->completions[0].vendor_error, cause);
+	assert_int_equal(verdict_row(fixture->qp->last_error)->cause, cause);
 	assert_int_equal(fixture->qp->state, RNIC_QP_STATE_ERR);
 	fixture_destroy(fixture);
+}
+
+static void an_unsignaled_read_that_failed_is_told(void **state)
+{
+	(void)state;
+	expect_unsignaled_read_that_failed(-EFAULT, RNIC_CAUSE_LOCAL_MEMORY_GONE);
+	expect_unsignaled_read_that_failed(-ESRCH, RNIC_CAUSE_PROGRAM_GONE);
 }
 
 /* Takes over the fixture's QP; fills it and all others with READs, numbered throughout. */

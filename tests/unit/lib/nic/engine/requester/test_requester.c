@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 
+#include "proto/base/causes.h"
 #include "proto/wire/syndrome.h"
 #include "tests/unit/unit_test.h"
+
+#include <errno.h>
 
 #define ACK_SYNDROME rnic_syndrome_make(RNIC_SYNDROME_ACK, RNIC_CREDITS_NOT_CARRIED)
 
@@ -459,15 +462,14 @@ static void test_region_vanishes(void **state)
 }
 
 /* The second of two messages cannot be read: the first is finished before it fails. */
-static void test_payload_failed(void **state)
+static void expect_failed_payload(int error, uint8_t cause)
 {
 	struct engine_fixture *fixture = fixture_create(&fixture_defaults);
 
-	(void)state;
 	fixture_post_simple(fixture, RNIC_WR_SEND, 1, 2048);
 	fixture_post_simple(fixture, RNIC_WR_SEND, 2, 2048);
 	assert_int_equal(fixture_transmit_all(fixture), 4);
-	engine_payload_failed(&fixture->engine, fixture->qp, rnic_psn(103), false, -14,
+	engine_payload_failed(&fixture->engine, fixture->qp, rnic_psn(103), false, error,
 			      fixture->now_ns);
 	assert_int_equal(fixture_transmit_all(fixture), 2); /* the first message again */
 	assert_int_equal(fixture->completion_count, 0);
@@ -476,7 +478,15 @@ static void test_payload_failed(void **state)
 	assert_int_equal(fixture->completion_count, 2);
 	assert_int_equal(fixture->completions[0].status, RNIC_WC_SUCCESS);
 	assert_int_equal(fixture->completions[1].status, RNIC_WC_LOC_PROT_ERR);
+	assert_int_equal(fixture->completions[1].vendor_error, cause);
 	fixture_destroy(fixture);
+}
+
+static void test_payload_failed(void **state)
+{
+	(void)state;
+	expect_failed_payload(-EFAULT, RNIC_CAUSE_LOCAL_MEMORY_GONE);
+	expect_failed_payload(-ESRCH, RNIC_CAUSE_PROGRAM_GONE);
 }
 
 /* 32 packets of one QP, then the next QP's. */
