@@ -416,7 +416,7 @@ RNIC_AT(struct rnic_show_client, mw_count, 28);
 RNIC_AT(struct rnic_show_client, registered_bytes, 32);
 RNIC_AT(struct rnic_show_client, program, 40);
 RNIC_AT(struct rnic_show_client, srq_count, 56);
-RNIC_AT(struct rnic_show_client, reserved, 60);
+RNIC_AT(struct rnic_show_client, stop, 60);
 RNIC_AT(struct rnic_show_client, open_ms, 64);
 
 RNIC_SIZE(struct rnic_show_qp, 632);

@@ -606,6 +606,13 @@ struct rnic_show_device {
 	uint32_t reserved;
 };
 
+/* Whether the kernel lets the program run. Only who may see its objects is told. */
+enum rnic_program_stop {
+	RNIC_PROGRAM_RUNS = 0, /* or nobody knows */
+	RNIC_PROGRAM_STOPPED,  /* by a signal: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU */
+	RNIC_PROGRAM_TRACED,   /* by a debugger or another tracer */
+};
+
 struct rnic_show_client {
 	uint32_t client_id;
 	uint32_t pid;
@@ -618,7 +625,7 @@ struct rnic_show_client {
 	uint64_t registered_bytes;
 	char program[RNIC_CTL_NAME_BYTES];
 	uint32_t srq_count;
-	uint32_t reserved;
+	uint32_t stop;	  /* enum rnic_program_stop */
 	uint64_t open_ms; /* since the program opened the device */
 };
 

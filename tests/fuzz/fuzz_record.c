@@ -209,7 +209,8 @@ static size_t seed_file(uint8_t out[FUZZ_SEED_BYTES_MAX])
 		"\"troubles\":[{\"age_ms\":1,\"pid\":44,\"uid\":0,\"cause\":171,"
 		"\"program\":\"prog\","
 		"\"subject\":\"queue pair 0x800001\",\"reason\":\"r\"}],"
-		"\"clients\":[{\"client_id\":1,\"pid\":44,\"uid\":0,\"program\":\"prog\"}]}";
+		"\"clients\":[{\"client_id\":1,\"pid\":44,\"uid\":0,\"stop\":0,"
+		"\"program\":\"prog\"}]}";
 
 	_Static_assert(sizeof(text) - 1 <= FUZZ_SEED_BYTES_MAX, "a seed");
 	memcpy(out, text, sizeof(text) - 1);

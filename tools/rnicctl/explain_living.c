@@ -3,6 +3,7 @@
 
 #include "proto/base/bits.h"
 #include "proto/base/causes.h"
+#include "tools/rnicctl/explain/explanation.h"
 #include "tools/rnicctl/row_kinds.h"
 
 #include <inttypes.h>
@@ -127,7 +128,8 @@ size_t explain_living_qps(const struct evidence *evidence, uint32_t pid, const u
 	return tell_of_more(count, "queue pairs", is_json);
 }
 
-/* --- a program that has none of these --------------------------------------------------------- */
+/* --- a program that has none of these, or is stopped
+ * --------------------------------------------------------- */
 
 #define MADE_BYTES 192
 
@@ -165,14 +167,19 @@ static void write_made(const struct rnic_show_client *client, bool is_there, cha
 
 static void tell_client(const struct rnic_show_client *client, bool is_json)
 {
-	const struct rnic_cause_row *cause = rnic_cause_of(RNIC_CAUSE_UNUSED_DEVICE);
+	const bool is_stopped = client->stop != RNIC_PROGRAM_RUNS;
+	const struct rnic_cause_row *cause =
+		rnic_cause_of(is_stopped ? RNIC_CAUSE_PROGRAM_STOPPED : RNIC_CAUSE_UNUSED_DEVICE);
 	char has[MADE_BYTES], lacks[MADE_BYTES], detail[2 * MADE_BYTES + 64];
 	json_t *document;
 
 	write_made(client, true, has);
 	write_made(client, false, lacks);
-	snprintf(detail, sizeof(detail), "It has made %s: %s.", has[0] != '\0' ? has : "nothing",
-		 lacks);
+	if (is_stopped)
+		explain_stop_text(client, detail, sizeof(detail));
+	else
+		snprintf(detail, sizeof(detail), "It has made %s: %s.",
+			 has[0] != '\0' ? has : "nothing", lacks);
 	if (!is_json) {
 		printf("%s (pid %" PRIu32 ") has held the device for %" PRIu64 " ms\n",
 		       client->program, client->pid, client->open_ms);
@@ -197,4 +204,17 @@ size_t explain_living_client(const struct evidence *evidence, uint32_t pid, bool
 		if (evidence->clients[i].pid == pid && count++ < LIVING_TOLD_MAX)
 			tell_client(&evidence->clients[i], is_json);
 	return tell_of_more(count, "times", is_json);
+}
+
+size_t explain_living_stop(const struct evidence *evidence, uint32_t pid, bool is_json)
+{
+	for (size_t i = 0; i < evidence->client_count; i++) {
+		const struct rnic_show_client *client = &evidence->clients[i];
+
+		if (client->pid != pid || client->stop == RNIC_PROGRAM_RUNS)
+			continue;
+		tell_client(client, is_json);
+		return 1;
+	}
+	return 0;
 }

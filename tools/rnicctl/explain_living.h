@@ -29,4 +29,7 @@ size_t explain_living_qps(const struct evidence *evidence, uint32_t pid, const u
  */
 size_t explain_living_client(const struct evidence *evidence, uint32_t pid, bool is_json);
 
+/* Says that the program is stopped; 0 when it is not, or nobody knows. */
+size_t explain_living_stop(const struct evidence *evidence, uint32_t pid, bool is_json);
+
 #endif

@@ -263,6 +263,8 @@ static size_t report_process(const struct explain_request *request, const struct
 			continue;
 		numbers[told++] = numbers[i];
 	}
+	if (told == 0) /* a queue pair that was told of says so itself */
+		printed += explain_living_stop(own, wanted->pid, request->json);
 	printed += told + explain_living_connections(own, wanted->pid, request->json) +
 		   explain_living_qps(own, wanted->pid, numbers, told, request->json);
 	if (printed == 0)

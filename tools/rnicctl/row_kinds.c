@@ -129,6 +129,16 @@ static const struct column device_columns[] = {
 	{"srqs", NULL, COLUMN_U32, MEMBER(rnic_show_device, srq_count), NULL},
 };
 
+static const char *stop_name(uint32_t value)
+{
+	static const char *const names[] = {
+		[RNIC_PROGRAM_RUNS] = "-",
+		[RNIC_PROGRAM_STOPPED] = "stopped",
+		[RNIC_PROGRAM_TRACED] = "traced",
+	};
+	return row_kinds_name_of(names, COUNT(names), value);
+}
+
 static const struct column client_columns[] = {
 	{"client", "CLIENT", COLUMN_U32, MEMBER(rnic_show_client, client_id), NULL},
 	{"program", "PROGRAM", COLUMN_TEXT, MEMBER(rnic_show_client, program), NULL},
@@ -143,6 +153,7 @@ static const struct column client_columns[] = {
 	{"registered_bytes", "REGISTERED", COLUMN_U64, MEMBER(rnic_show_client, registered_bytes),
 	 NULL},
 	{"open_ms", NULL, COLUMN_U64, MEMBER(rnic_show_client, open_ms), NULL},
+	{"stop", NULL, COLUMN_NAMED_U32, MEMBER(rnic_show_client, stop), stop_name},
 };
 
 static const char *peer_kind_name(uint32_t value)

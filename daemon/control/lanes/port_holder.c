@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/lanes/port_holder.h"
 
+#include "daemon/shared/base/process_state.h"
 #include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 
@@ -136,24 +137,6 @@ static void read_program(struct port_holder *holder)
 			*c = '?';
 }
 
-/* The state follows the program's name in parentheses, which may have any characters. */
-static bool process_hangs(pid_t pid)
-{
-	char path[64], line[512] = "";
-	const char *state;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	if (fgets(line, sizeof(line), file) == NULL)
-		line[0] = '\0';
-	fclose(file);
-	state = strrchr(line, ')');
-	return state != NULL && strncmp(state, ") D", 3) == 0;
-}
-
 /* Looks once. The kernel's list may miss sockets while others close theirs. */
 static bool look_for_holder(struct port_holder *out, const struct rnic_gid *gid, uint16_t udp_port)
 {
@@ -186,7 +169,7 @@ bool port_holder_find(struct port_holder *out, const struct rnic_gid *gid, uint1
 	if (!is_found)
 		return false;
 	read_program(out);
-	out->hangs = process_hangs(out->pid);
+	out->hangs = process_state(out->pid) == PROCESS_STATE_HANGS;
 	return true;
 }
 

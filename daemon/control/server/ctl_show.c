@@ -10,6 +10,7 @@
 #include "daemon/control/supervisor/device_link.h"
 #include "daemon/control/supervisor/device_rows.h"
 #include "daemon/control/supervisor/device_set.h"
+#include "daemon/shared/base/process_state.h"
 #include "daemon/shared/quota/client_limits.h"
 #include "daemon/shared/reports/show_rows.h"
 #include "daemon/shared/served_peer/ctl_call.h"
@@ -204,9 +205,26 @@ static void show_number(const struct show_walk *walk, const struct client *clien
 	}
 }
 
-/* Fills in what the control plane knows of the client of a row. */
-static void show_complete_client(const struct client *client, struct rnic_show_client *row)
+/* Whether the program is stopped, enum rnic_program_stop: who holds its objects hears of it. */
+static uint32_t show_stop(const struct show_walk *walk, const struct client *client)
 {
+	if (!show_is_permitted(walk, client->peer.uid))
+		return RNIC_PROGRAM_RUNS;
+	switch (process_state(client->peer.pid)) {
+	case PROCESS_STATE_STOPPED:
+		return RNIC_PROGRAM_STOPPED;
+	case PROCESS_STATE_TRACED:
+		return RNIC_PROGRAM_TRACED;
+	default:
+		return RNIC_PROGRAM_RUNS;
+	}
+}
+
+/* Fills in what the control plane knows of the client of a row. */
+static void show_complete_client(const struct show_walk *walk, const struct client *client,
+				 struct rnic_show_client *row)
+{
+	row->stop = show_stop(walk, client);
 	row->open_ms = (client->set->now_ns - client->greeted_ns) / RNIC_NS_PER_MS;
 	row->client_id = client->peer.client_id;
 	row->pid = (uint32_t)client->peer.pid;
@@ -246,6 +264,7 @@ static bool show_accept_held(const struct show_walk *walk, const struct device_c
 		return false;
 	if (walk->kind != RNIC_SHOW_CLIENTS)
 		return show_is_permitted(walk, gone->uid);
+	shown->stop = RNIC_PROGRAM_RUNS;
 	shown->pid = (uint32_t)gone->pid;
 	shown->uid = gone->uid;
 	memcpy(shown->program, gone->program, sizeof(shown->program));
@@ -287,7 +306,7 @@ static bool show_accept(void *context, const struct device_child *process, void 
 		show_number(walk, client, row);
 		return show_is_permitted(walk, client->peer.uid);
 	}
-	show_complete_client(client, row);
+	show_complete_client(walk, client, row);
 	return true;
 }
 
@@ -308,7 +327,7 @@ static void show_skip(void *context, const struct device_child *process)
 		if (client->device != process || !client->has_greeted ||
 		    listing->count == listing->max)
 			continue;
-		show_complete_client(client, &row);
+		show_complete_client(walk, client, &row);
 		memcpy(listing->rows + (size_t)listing->count++ * sizeof(row), &row, sizeof(row));
 	}
 }

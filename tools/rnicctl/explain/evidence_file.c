@@ -71,9 +71,8 @@ static const struct file_field trouble_fields[] = {
 	TEXT(rnic_show_trouble, reason),
 };
 static const struct file_field client_fields[] = {
-	NUMBER(rnic_show_client, client_id),
-	NUMBER(rnic_show_client, pid),
-	NUMBER(rnic_show_client, uid),
+	NUMBER(rnic_show_client, client_id), NUMBER(rnic_show_client, pid),
+	NUMBER(rnic_show_client, uid),	     NUMBER(rnic_show_client, stop),
 	TEXT(rnic_show_client, program),
 };
 

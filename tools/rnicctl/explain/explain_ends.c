@@ -60,6 +60,27 @@ const struct rnic_show_record *end_first_of(const struct evidence *evidence, uin
 	return NULL;
 }
 
+const struct rnic_show_client *end_client(const struct end *end)
+{
+	const struct rnic_show_record *ring = end_first_of(end->evidence, end->qpn);
+	const uint32_t client_id = end->qp != NULL ? end->qp->client_id
+				   : ring != NULL  ? ring->client_id
+						   : 0;
+
+	for (size_t i = 0; i < end->evidence->client_count; i++)
+		if (end->evidence->clients[i].client_id == client_id)
+			return &end->evidence->clients[i];
+	return NULL;
+}
+
+bool end_is_stopped(const struct end *end)
+{
+	const struct rnic_show_client *client = end_client(end);
+
+	return client != NULL && client->stop != RNIC_PROGRAM_RUNS &&
+	       (end->qp == NULL || end->qp->send_posted == 0);
+}
+
 /* Finds queue pair `qpn`, of any peer (0) or of this one. False: the source has nothing of it. */
 bool end_find(struct end *end, const struct evidence *evidence, uint32_t qpn, uint32_t peer_qpn)
 {

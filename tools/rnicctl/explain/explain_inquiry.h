@@ -58,6 +58,15 @@ const struct rnic_show_record *end_last(const struct end *end);
 /* The first entry of the queue pair, which names its client; NULL: there is none. */
 const struct rnic_show_record *end_first_of(const struct evidence *evidence, uint32_t qpn);
 
+/* The living client whose queue pair it is; NULL: it has gone, or is not known. */
+const struct rnic_show_client *end_client(const struct end *end);
+
+/*
+ * Whether the program is stopped, and the queue pair waits for it. A device that gives no word of
+ * the queue pair is inside the program, and stopped with it.
+ */
+bool end_is_stopped(const struct end *end);
+
 /* Finds queue pair `qpn`, of any peer (0) or of this one. False: the source has nothing of it. */
 bool end_find(struct end *end, const struct evidence *evidence, uint32_t qpn, uint32_t peer_qpn);
 

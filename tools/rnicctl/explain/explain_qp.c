@@ -240,13 +240,22 @@ static void consider_unknown_number(struct inquiry *inquiry, const struct eviden
 
 /* --- judgement ------------------------------------------------------------------------------- */
 
+/* The peer's device is stopped, with the program that it is inside; nobody knows since when. */
+static bool peer_is_stopped(const struct inquiry *inquiry)
+{
+	const struct end *peer = &inquiry->peer;
+
+	return peer->evidence != NULL && peer->qp == NULL && end_is_stopped(peer);
+}
+
 /* Nobody's event explains the silence: the PSNs say in which direction packets were lost. */
 static uint32_t judge_loss(const struct inquiry *inquiry)
 {
 	uint32_t next, unacknowledged, expected;
 
 	if (!end_psn(&inquiry->own, RNIC_RECORD_POSITION, &next, &unacknowledged) ||
-	    inquiry->peer.evidence == NULL || !end_expected_psn(&inquiry->peer, &expected))
+	    inquiry->peer.evidence == NULL || peer_is_stopped(inquiry) ||
+	    !end_expected_psn(&inquiry->peer, &expected))
 		return RNIC_CAUSE_PASS;
 	return rnic_psn_distance(rnic_psn(expected), rnic_psn(unacknowledged)) > 0
 		       ? RNIC_CAUSE_ANSWERS_LOST
@@ -289,6 +298,20 @@ static bool is_still_silent(const struct end *own, const struct rnic_show_record
 	return own->qp == NULL || own->qp->unacknowledged_psn == timed_out->psn;
 }
 
+/* Its program is stopped: what it waits for besides is told, too. */
+static void say_stop(const struct inquiry *inquiry, const char *text,
+		     struct explanation *explanation)
+{
+	size_t length;
+
+	explanation->cause = rnic_cause_of(RNIC_CAUSE_PROGRAM_STOPPED);
+	explain_stop_text(end_client(&inquiry->own), explanation->detail, EXPLAIN_TEXT_BYTES);
+	length = strlen(explanation->detail);
+	if (text[0] != '\0')
+		snprintf(explanation->detail + length, EXPLAIN_TEXT_BYTES - length,
+			 " The queue pair waits for %s.", text);
+}
+
 /*
  * Nothing failed so far: the last entry may say for what the queue pair waits, or waited when its
  * program was ended. `text` is the device's own sentence, of a living one.
@@ -299,8 +322,10 @@ static void judge_wait(struct inquiry *inquiry, const struct evidence *sources, 
 	const struct rnic_show_record *last = end_last(&inquiry->own);
 	const char *text = inquiry->own.qp != NULL ? inquiry->own.qp->waiting_for : "";
 
-	if (last != NULL && last->event == RNIC_RECORD_TIMED_OUT &&
-	    is_still_silent(&inquiry->own, last)) {
+	if (end_is_stopped(&inquiry->own)) {
+		say_stop(inquiry, text, explanation);
+	} else if (last != NULL && last->event == RNIC_RECORD_TIMED_OUT &&
+		   is_still_silent(&inquiry->own, last)) {
 		judge_silence(inquiry, sources, count, explanation);
 		explanation->error = rnic_cause_of(RNIC_CAUSE_WAITING);
 	} else if (last != NULL && last->event == RNIC_RECORD_NAK_RECEIVED &&
@@ -412,20 +437,15 @@ static void judge_all(struct inquiry *inquiry, const struct evidence *sources, s
 static void name_program(const struct end *own, struct explanation *explanation)
 {
 	const struct rnic_show_record *ring = end_first_of(own->evidence, own->qpn);
+	const struct rnic_show_client *client = end_client(own);
 
-	for (size_t i = 0; own->qp != NULL && i < own->evidence->client_count; i++) {
-		const struct rnic_show_client *client = &own->evidence->clients[i];
-
-		if (client->client_id != own->qp->client_id)
-			continue;
+	if (client != NULL) {
 		explanation->pid = client->pid;
 		memcpy(explanation->program, client->program, sizeof(explanation->program));
-		return;
+	} else if (ring != NULL) {
+		explanation->pid = ring->pid;
+		memcpy(explanation->program, ring->program, sizeof(explanation->program));
 	}
-	if (ring == NULL)
-		return;
-	explanation->pid = ring->pid;
-	memcpy(explanation->program, ring->program, sizeof(explanation->program));
 }
 
 bool explain_qp(const struct evidence *sources, size_t source_count, uint32_t qpn,

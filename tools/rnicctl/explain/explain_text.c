@@ -188,3 +188,17 @@ void explain_step_text(const struct rnic_show_record *row, char *text, size_t by
 		snprintf(text, bytes, "event %" PRIu32, row->event);
 	}
 }
+
+void explain_stop_text(const struct rnic_show_client *client, char *text, size_t bytes)
+{
+	if (client->stop == RNIC_PROGRAM_TRACED)
+		snprintf(text, bytes,
+			 "%s (pid %" PRIu32 ") is held by a debugger or another tracer, which lets "
+			 "it go on.",
+			 client->program, client->pid);
+	else
+		snprintf(text, bytes,
+			 "%s (pid %" PRIu32 ") was stopped by a signal, such as SIGSTOP or that of "
+			 "Ctrl-Z: kill -CONT %" PRIu32 " lets it go on.",
+			 client->program, client->pid, client->pid);
+}

@@ -73,6 +73,10 @@ void explain_say_undetermined(const struct inquiry *inquiry, size_t source_count
 		decides = "a peer that ended or is in error, another number or address of the "
 			  "peer, and packets that are lost. The peer's record would decide: "
 			  "rnicctl record save FILE there, then --peer FILE here.";
+	else if (inquiry->peer.qp == NULL && end_is_stopped(&inquiry->peer))
+		decides = "the peer's program, which is stopped now, and its device with it, and "
+			  "packets that are lost. Whether the queue pair goes on when the program "
+			  "does (kill -CONT PID there) would decide.";
 	else if (inquiry->is_unordered)
 		decides = "what the peer's record tells and packets that are lost: the two "
 			  "records have no moment in common, so that the order of their events is "

@@ -43,4 +43,7 @@ struct explanation {
 /* Writes what the step says, a part of a sentence. */
 void explain_step_text(const struct rnic_show_record *row, char *text, size_t bytes);
 
+/* Writes who stopped the program of the client, and how it goes on: whole sentences. */
+void explain_stop_text(const struct rnic_show_client *client, char *text, size_t bytes);
+
 #endif

@@ -184,6 +184,34 @@ static void test_device_alone(void **state)
 	assert_null(strstr(text, "UNUSED_DEVICE"));
 }
 
+/* That it is stopped is told of a program without queue pairs before what it has. */
+static void test_stopped_program(void **state)
+{
+	struct rnic_show_client client = {
+		.client_id = 1, .pid = 100, .program = "perf", .stop = RNIC_PROGRAM_STOPPED};
+	struct rnic_show_cm connection = {.client_id = 1, .state = "listening"};
+	struct evidence evidence = {.clients = &client, .client_count = 1};
+	const char *text;
+	size_t count;
+
+	(void)state;
+	text = explain(&evidence, "perf", &count);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(text, "PROGRAM_STOPPED"));
+	assert_non_null(strstr(text, "kill -CONT 100 "));
+	assert_null(strstr(text, "UNUSED_DEVICE"));
+	evidence.connections = &connection;
+	evidence.connection_count = 1;
+	text = explain(&evidence, "perf", &count);
+	assert_int_equal(count, 2);
+	assert_true(strstr(text, "PROGRAM_STOPPED") < strstr(text, "connection listening"));
+	assert_non_null(strstr(text, "PROGRAM_STOPPED"));
+	client.stop = RNIC_PROGRAM_RUNS;
+	text = explain(&evidence, "perf", &count);
+	assert_int_equal(count, 1);
+	assert_null(strstr(text, "PROGRAM_STOPPED"));
+}
+
 /* A log has no times: a trouble of it is told without an age. */
 static void test_trouble_of_log(void **state)
 {
@@ -254,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_living_program),
 		cmocka_unit_test(test_nothing_failed),
 		cmocka_unit_test(test_device_alone),
+		cmocka_unit_test(test_stopped_program),
 		cmocka_unit_test(test_trouble_of_log),
 		cmocka_unit_test(test_cause_of_trouble),
 		cmocka_unit_test(test_silence_without_record),

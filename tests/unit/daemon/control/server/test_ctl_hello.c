@@ -15,7 +15,9 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct {
@@ -515,6 +517,41 @@ static void test_clients_of_a_silent_device(void **state)
 			    "device process of user 1000");
 }
 
+/* Of a program that is stopped the control plane tells its user, and nobody else. */
+static void test_stopped_program(void **state)
+{
+	const struct rnic_ctl_show show = {.kind = RNIC_SHOW_CLIENTS};
+	const struct rnic_show_client *row =
+		(const void *)(test.reply.payload + sizeof(struct rnic_ctl_show_reply));
+	struct client *client = greet(FIXTURE_UID);
+	const pid_t stopped = fork();
+
+	(void)state;
+	if (stopped == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			raise(SIGSTOP);
+	}
+	assert_int_equal(waitpid(stopped, NULL, WUNTRACED), stopped);
+	ask(RNIC_CTL_SHOW, &show, sizeof(show));
+	client->peer.pid = stopped;
+	turn(0);
+	turn(FIXTURE_SECOND);
+	assert_true(hear());
+	assert_int_equal(row->pid, stopped);
+	assert_int_equal(row->stop, RNIC_PROGRAM_STOPPED);
+
+	greet(FIXTURE_UID + 1);
+	ask(RNIC_CTL_SHOW, &show, sizeof(show));
+	turn(0);
+	turn(FIXTURE_SECOND);
+	assert_true(hear());
+	assert_int_equal(row->pid, stopped);
+	assert_int_equal(row->stop, RNIC_PROGRAM_RUNS);
+	kill(stopped, SIGKILL);
+	assert_int_equal(waitpid(stopped, NULL, 0), stopped);
+}
+
 /* A trouble may come after its program has gone, and may be a lie. */
 static void test_troubles_of_a_device(void **state)
 {
@@ -565,6 +602,7 @@ int main(void)
 		TEST(test_a_client_that_does_not_wait),
 		TEST(test_rows_of_a_device),
 		TEST(test_clients_of_a_silent_device),
+		TEST(test_stopped_program),
 		TEST(test_troubles_of_a_device),
 	};
 

@@ -325,6 +325,67 @@ static void test_silence_that_ended(void **state)
 	assert_int_equal(explanation.cause->code, RNIC_CAUSE_WAITING);
 }
 
+/* A program that is stopped is named at its own end, while its queue pair waits for it. */
+static void test_stopped_program(void **state)
+{
+	static struct explanation explanation;
+	struct rnic_show_client clients[] = {
+		{.client_id = 2, .pid = 8, .program = "other", .stop = RNIC_PROGRAM_STOPPED},
+		{.client_id = 1, .pid = 7, .program = "pong", .stop = RNIC_PROGRAM_STOPPED},
+	};
+	struct rnic_show_qp qp = {.client_id = 1,
+				  .qpn = OWN,
+				  .peer_qpn = PEER,
+				  .state = RNIC_QP_STATE_RTS,
+				  .waiting_for = "its program, or 10.0.0.2"};
+	const struct evidence evidence = {.records = own_rows,
+					  .record_count = 1,
+					  .clients = clients,
+					  .client_count = 2,
+					  .qps = &qp,
+					  .qp_count = 1};
+
+	(void)state;
+	assert_true(explain_qp(&evidence, 1, OWN, &explanation));
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_PROGRAM_STOPPED);
+	assert_false(explanation.at_peer);
+	assert_non_null(strstr(explanation.detail, "kill -CONT 7 "));
+	assert_non_null(strstr(explanation.detail, "waits for its program, or 10.0.0.2."));
+	clients[1].stop = RNIC_PROGRAM_TRACED;
+	assert_true(explain_qp(&evidence, 1, OWN, &explanation));
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_PROGRAM_STOPPED);
+	assert_non_null(strstr(explanation.detail, "debugger"));
+	/* A request that is under way needs no program. */
+	qp.send_posted = 1;
+	assert_true(explain_qp(&evidence, 1, OWN, &explanation));
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_WAITING);
+	qp.send_posted = 0;
+	clients[1].stop = RNIC_PROGRAM_RUNS;
+	assert_true(explain_qp(&evidence, 1, OWN, &explanation));
+	assert_int_equal(explanation.cause->code, RNIC_CAUSE_WAITING);
+}
+
+/* A device inside a program that is stopped is silent: then nobody says that packets are lost. */
+static void test_stopped_peer(void **state)
+{
+	static struct explanation explanation;
+	struct rnic_show_client client = {.client_id = 1, .pid = 7, .stop = RNIC_PROGRAM_STOPPED};
+
+	(void)state;
+	peer_rows[1] = (struct rnic_show_record){.age_us = 64000000,
+						 .client_id = 1,
+						 .qpn = PEER,
+						 .peer_qpn = OWN,
+						 .event = RNIC_RECORD_TAKEN,
+						 .psn = 0x100};
+	assert_int_equal(explain(2, false)->cause->code, RNIC_CAUSE_REQUESTS_LOST);
+	sources[1].clients = &client;
+	sources[1].client_count = 1;
+	assert_true(explain_qp(sources, 2, OWN, &explanation));
+	assert_true(explanation.is_undetermined);
+	assert_non_null(strstr(explanation.detail, "stopped"));
+}
+
 /* Where a ring was shared, or too small, the explanation says so. */
 static void test_gaps(void **state)
 {
@@ -567,6 +628,8 @@ int main(void)
 		cmocka_unit_test(test_leads_of_another_device),
 		cmocka_unit_test(test_device_that_failed),
 		cmocka_unit_test(test_silence_that_ended),
+		cmocka_unit_test(test_stopped_program),
+		cmocka_unit_test(test_stopped_peer),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_clocks_without_a_common_moment),
 		cmocka_unit_test(test_loss_without_clocks),
