@@ -368,6 +368,9 @@ static void judge_flush(struct inquiry *inquiry, struct explanation *explanation
 		if (explain_cm_is_end(&own->records[i]) && own->records[i].qpn == inquiry->own.qpn)
 			consider(inquiry, &inquiry->own, RNIC_CAUSE_CM_DISCONNECTED,
 				 &own->records[i]);
+	/* For a device or a program that has gone the peer's control plane says farewell. */
+	if (inquiry->peer.evidence != NULL)
+		consider_device_end(inquiry, &inquiry->peer);
 }
 
 /* The program destroyed the queue pair itself: at that time it waited for nothing. */

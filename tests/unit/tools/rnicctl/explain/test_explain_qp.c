@@ -410,6 +410,37 @@ static const struct explanation *explain_late(struct rnic_show_record *own, size
 	return &explanation;
 }
 
+/* The farewell of a connection whose device was lost comes from the peer's control plane. */
+static void test_farewell_of_a_lost_device(void **state)
+{
+	struct rnic_show_record own[] = {
+		{.age_us = 5000000, .event = RNIC_RECORD_CONNECTED, .psn = OWN, .value = PEER},
+		{.age_us = 2000100,
+		 .qpn = OWN,
+		 .event = RNIC_RECORD_CM_RECEIVED,
+		 .detail = RNIC_CM_DREQ},
+		{.age_us = 2000000,
+		 .qpn = OWN,
+		 .event = RNIC_RECORD_TROUBLE,
+		 .detail = RNIC_CAUSE_FLUSHED,
+		 .extra = RNIC_QP_STATE_ERR},
+	};
+	struct rnic_show_record peer[] = {
+		{.age_us = 65000000, .event = RNIC_RECORD_CONNECTED, .psn = PEER, .value = OWN},
+		{.age_us = 62000200, .event = RNIC_RECORD_DEVICE_FAILED},
+	};
+	const struct explanation *explanation;
+
+	(void)state;
+	explanation = explain_late(own, RNIC_COUNT_OF(own), peer, 2);
+	assert_int_equal(explanation->cause->code, RNIC_CAUSE_DEVICE_FAILED);
+	assert_true(explanation->at_peer);
+	/* One that was lost after the farewell has nothing to do with it. */
+	peer[1].age_us = 62000000;
+	explanation = explain_late(own, RNIC_COUNT_OF(own), peer, 2);
+	assert_int_equal(explanation->cause->code, RNIC_CAUSE_CM_DISCONNECTED);
+}
+
 /* An event of the peer may be older or younger than the error, whatever its age says. */
 static void test_clocks_without_a_common_moment(void **state)
 {
@@ -627,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_refused_connections),
 		cmocka_unit_test(test_leads_of_another_device),
 		cmocka_unit_test(test_device_that_failed),
+		cmocka_unit_test(test_farewell_of_a_lost_device),
 		cmocka_unit_test(test_silence_that_ended),
 		cmocka_unit_test(test_stopped_program),
 		cmocka_unit_test(test_stopped_peer),
