@@ -37,29 +37,41 @@ static void show_qp_counters(struct rnic_show_qp *row, const struct qp_counters 
 	row->completions = counters->completions;
 }
 
-/* The queue has completions and a channel, and no event will announce them. */
-static bool is_unarmed(const struct session_cq *cq, uint32_t *unpolled)
+/* Completions of the queue that its program has not polled. */
+static uint32_t unpolled_of(const struct session_cq *cq, bool *is_unarmed)
 {
-	uint32_t armed;
+	uint32_t armed, unpolled = 0;
 
-	if (cq == NULL || cq->channel == NULL)
-		return false;
-	*unpolled = cqe_delivery_peek(cq, &armed);
-	return *unpolled > 0 && armed == RNIC_CQ_UNARMED;
+	if (cq != NULL)
+		unpolled = cqe_delivery_peek(cq, &armed);
+	*is_unarmed = unpolled > 0 && cq->channel != NULL && armed == RNIC_CQ_UNARMED;
+	return unpolled;
 }
 
-/* A QP that waits for nothing but its program, which may sleep on a channel that never wakes. */
-static void show_unarmed(const struct session_qp *qp, struct rnic_show_qp *row)
+/*
+ * A QP that waits for nothing but its program, which may sleep on a channel that never wakes, or
+ * poll another queue.
+ */
+static void show_unpolled(const struct session_qp *qp, struct rnic_show_qp *row)
 {
-	uint32_t unpolled;
+	bool is_send_unarmed, is_recv_unarmed;
+	const uint32_t sends = unpolled_of(qp->send_cq, &is_send_unarmed);
+	const uint32_t recvs = unpolled_of(qp->recv_cq, &is_recv_unarmed);
+	const char *queue = qp->send_cq == qp->recv_cq ? "" : sends > 0 ? " send" : " receive";
 
-	if (row->send_posted == 0 &&
-	    (is_unarmed(qp->send_cq, &unpolled) || is_unarmed(qp->recv_cq, &unpolled)))
+	if (row->send_posted != 0 || (sends == 0 && recvs == 0))
+		return;
+	if (is_send_unarmed || is_recv_unarmed)
 		snprintf(row->waiting_for, sizeof(row->waiting_for),
 			 "its program to poll %" PRIu32
 			 " completions; the queue is not armed (ibv_req_notify_cq), so its channel "
 			 "wakes nobody",
-			 unpolled);
+			 is_send_unarmed ? sends : recvs);
+	else if (!qp->qp->responder.has_nak_pending)
+		snprintf(row->waiting_for, sizeof(row->waiting_for),
+			 "its program to poll %" PRIu32
+			 " completions, which lie in its%s completion queue",
+			 sends > 0 ? sends : recvs, queue);
 }
 
 static void show_qp(struct show_rows *rows, const struct session *session, void *object)
@@ -95,7 +107,7 @@ static void show_qp(struct show_rows *rows, const struct session *session, void 
 	if (row->last_error[0] == '\0')
 		post_refusal_text(session_qp, row->last_error, sizeof(row->last_error));
 	qp_waiting_for(qp, session->set->now_ns, row->waiting_for, sizeof(row->waiting_for));
-	show_unarmed(session_qp, row);
+	show_unpolled(session_qp, row);
 	if (session->is_broken)
 		snprintf(
 			row->waiting_for, sizeof(row->waiting_for),

@@ -33,7 +33,7 @@
 /* What is done, and how: right, until a mistake changes it. */
 static struct plan {
 	int64_t opcode, requests, bytes, send_flags;
-	int64_t depth, cq_entries, receives, has_channel;
+	int64_t depth, cq_entries, receives, has_channel, has_send_cq;
 	int64_t rights, rkey_step, lkey_step, address_step, qpn_step, psn_step;
 	int64_t rnr_retry, max_rd_atomic, max_dest_rd_atomic, port, mtu, forgotten_mask;
 	int64_t is_global, gid_index_step, takes_own_gid, takes_nobodys_gid;
@@ -116,6 +116,8 @@ static const struct {
 	{"small_cq",
 	 {SET(BOTH, opcode, IBV_WR_RDMA_WRITE), SET(CLIENT, requests, 8),
 	  SET(CLIENT, cq_entries, 1)}},
+	{"small_receive_cq", {SET(SERVER, cq_entries, 1), SET(CLIENT, requests, 8)}},
+	{"wrong_cq", {SET(CLIENT, has_send_cq, true)}},
 	{"peer_in_init", {SET(SERVER, last_state, IBV_QPS_INIT)}},
 	{"missing_mask", {SET(CLIENT, forgotten_mask, IBV_QP_MIN_RNR_TIMER)}},
 	{"wrong_port", {SET(CLIENT, port, 2)}},
@@ -215,6 +217,9 @@ static void open_objects(void)
 	program.channel = plan.has_channel ? ibv_create_comp_channel(program.context) : NULL;
 	program.cq = ibv_create_cq(program.context, (int)plan.cq_entries, NULL, program.channel, 0);
 	wanted.send_cq = wanted.recv_cq = program.cq;
+	if (plan.has_send_cq)
+		wanted.send_cq =
+			ibv_create_cq(program.context, (int)plan.cq_entries, NULL, NULL, 0);
 	program.qp = ibv_create_qp(program.pd, &wanted);
 	if (program.qp == NULL)
 		give_up("ibv_create_qp");
