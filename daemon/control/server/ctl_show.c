@@ -73,6 +73,19 @@ static void show_device(struct show_walk *walk)
 	show_pkeys(&facts->pkeys, row->pkeys);
 }
 
+/* While the link is down no message comes or goes: whoever waits for one waits for the link. */
+static void show_link(const struct device_facts *facts, struct rnic_show_cm *row)
+{
+	const size_t length = strnlen(row->waiting_for, sizeof(row->waiting_for));
+
+	if (length == 0 || (!facts->is_cut && facts->port.state == RNIC_PORT_ACTIVE))
+		return;
+	snprintf(row->waiting_for + length, sizeof(row->waiting_for) - length,
+		 "; the link is down%s",
+		 facts->is_cut ? ": rnicctl link up brings it up"
+			       : ", because the network interface is");
+}
+
 static void show_cm_id(struct show_walk *walk, struct client *client, struct client_cm_id *id)
 {
 	struct rnic_show_cm *row = show_rows_add(&walk->rows);
@@ -97,6 +110,7 @@ static void show_cm_id(struct show_walk *walk, struct client *client, struct cli
 	snprintf(row->message_state, sizeof(row->message_state), "%s", info.state);
 	cm_identifier_last_error(id, row->last_error, sizeof(row->last_error));
 	cm_identifier_waiting_for(id, row->waiting_for, sizeof(row->waiting_for));
+	show_link(walk->set->facts, row);
 }
 
 static bool show_is_permitted(const struct show_walk *walk, uid_t owner)

@@ -63,6 +63,12 @@ exec_program 0 rping -s -a "${side_address[0]}" -p $port -C 1 >"$WORK/server.out
 server_pid=$!
 own $server_pid
 check "a listener says for what it waits" wait_for 5 says_wait $server_pid
+check "the link goes down" on 0 "$BIN/rnicctl" link --socket "${side_socket[0]}" down
+says_down() {
+	says_wait $server_pid && grep -qF "; the link is down: rnicctl link up" "$WORK/explained"
+}
+check "and why no request comes" wait_for 5 says_down
+check "the link comes up" on 0 "$BIN/rnicctl" link --socket "${side_socket[0]}" up
 connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid
 wait_for 20 has_ended $server_pid
