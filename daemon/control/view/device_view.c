@@ -2,6 +2,7 @@
 #include "daemon/control/view/device_view.h"
 
 #include "daemon/control/view/pci_listings.h"
+#include "lib/wait/clock.h"
 #include "proto/base/path_view.h"
 #include "proto/base/time_units.h"
 
@@ -9,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define VIEW_NUMBER_BYTES 24
@@ -35,6 +38,14 @@ static int view_put(void *context, enum view_entry entry, const char *path, cons
 	return -EINVAL;
 }
 
+/* NULL: the file system maps nothing for writing. */
+static void *view_map(int fd)
+{
+	void *mapped = mmap(NULL, VIEW_NUMBER_BYTES, PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
 static int view_add_counter(struct device_view *view, enum view_counter_folder folder,
 			    const struct view_counter *counter)
 {
@@ -49,6 +60,7 @@ static int view_add_counter(struct device_view *view, enum view_counter_folder f
 	if (fd < 0)
 		return fd;
 	view->counters[view->counter_count].fd = fd;
+	view->counters[view->counter_count].mapped = view_map(fd);
 	view->counters[view->counter_count].written = counter->value;
 	view->counters[view->counter_count++].length = (uint32_t)length;
 	return 0;
@@ -104,13 +116,54 @@ int device_view_open(struct device_view *view, const struct view_config *config,
 
 void device_view_close(struct device_view *view)
 {
-	for (uint32_t i = 0; i < view->counter_count; i++)
+	for (uint32_t i = 0; i < view->counter_count; i++) {
 		close(view->counters[i].fd);
+		if (view->counters[i].mapped != NULL)
+			munmap(view->counters[i].mapped, VIEW_NUMBER_BYTES);
+	}
 	view_tree_remove(&view->tree);
 }
 
+/*
+ * Stores a number that is as long as the one before. The kernel copies it as it would to another
+ * process: a file that its owner has cut makes the call fail, where a store would end the daemon.
+ */
+static bool view_store(struct device_view *view, uint32_t index, char *text, uint32_t length)
+{
+	const struct iovec from = {text, length};
+	const struct iovec to = {view->counters[index].mapped, length};
+
+	return view->counters[index].mapped != NULL && length == view->counters[index].length &&
+	       process_vm_writev(getpid(), &from, 1, &to, 1, 0) == (ssize_t)length;
+}
+
 /* The next refresh repeats a failed write, for example on a full file system. */
-static void view_write_counter(struct device_view *view, uint32_t index, uint64_t value)
+static bool view_write(struct device_view *view, uint32_t index, const char *text, uint32_t length)
+{
+	const int fd = view->counters[index].fd;
+	const uint64_t began_ns = clock_thread_ns();
+	const bool is_done =
+		pwrite(fd, text, length, 0) == (ssize_t)length &&
+		(length >= view->counters[index].length || ftruncate(fd, (off_t)length) == 0);
+
+	view->writes_cost_ns += clock_thread_ns() - began_ns;
+	return is_done;
+}
+
+/* Whether a number may be written now; false: watches have made writes long, so it waits. */
+static bool view_may_write(struct device_view *view, uint64_t now_ns)
+{
+	if (now_ns < view->writes_due_ns)
+		return false;
+	if (view->writes_cost_ns < VIEW_WRITES_NS)
+		return true;
+	view->writes_due_ns = now_ns + view->writes_cost_ns * VIEW_WRITES_PARTS;
+	view->writes_cost_ns = 0;
+	return false;
+}
+
+static void view_renew_counter(struct device_view *view, uint32_t index, uint64_t value,
+			       uint64_t now_ns)
 {
 	char text[VIEW_NUMBER_BYTES];
 	uint32_t length;
@@ -118,11 +171,15 @@ static void view_write_counter(struct device_view *view, uint32_t index, uint64_
 	if (view->counters[index].written == value)
 		return;
 	length = (uint32_t)snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
-	if (pwrite(view->counters[index].fd, text, length, 0) != (ssize_t)length)
-		return;
-	if (length < view->counters[index].length &&
-	    ftruncate(view->counters[index].fd, (off_t)length) != 0)
-		return;
+	if (!view_store(view, index, text, length)) {
+		if (!view_may_write(view, now_ns)) {
+			if (view->due_ns > view->writes_due_ns)
+				view->due_ns = view->writes_due_ns;
+			return;
+		}
+		if (!view_write(view, index, text, length))
+			return;
+	}
 	view->counters[index].written = value;
 	view->counters[index].length = length;
 }
@@ -139,5 +196,5 @@ void device_view_refresh(struct device_view *view, uint64_t now_ns)
 	view->paid_ns = (view->paid_ns > now_ns ? view->paid_ns : now_ns) + VIEW_HASTE_NS;
 	for (enum view_counter_folder folder = 0; folder < VIEW_COUNTER_FOLDERS; folder++)
 		for (uint32_t i = 0; config->counter(config->context, folder, i, &counter); i++)
-			view_write_counter(view, index++, counter.value);
+			view_renew_counter(view, index++, counter.value, now_ns);
 }

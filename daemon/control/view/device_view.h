@@ -12,6 +12,13 @@
  * a period for each changed counter, 2.4 us on a disk's file system. sysfs has the same cache, with
  * its period in `lifespan`; so has the view.
  *
+ * Whoever may read a file or its directory may also watch it (inotify, and F_NOTIFY as often as
+ * there are descriptors), and the kernel tells each watch of each write, in the time of whoever
+ * writes. So the daemon stores numbers in a mapping of the file, of which no watch hears. Only a
+ * number that changes its length needs a write. What such writes cost is bounded: after
+ * VIEW_WRITES_NS in a row, further ones wait, so that the view has one part in VIEW_WRITES_PARTS of
+ * the control plane's time. Meanwhile such a counter keeps the number of before.
+ *
  * A number that is read in the moment of its writing may have digits of both values.
  */
 #ifndef DAEMON_CONTROL_VIEW_DEVICE_VIEW_H
@@ -26,6 +33,8 @@
 #define VIEW_HASTE_NS	  UINT64_C(25000000)
 #define VIEW_HASTE_BURST  8
 #define VIEW_COUNTERS_MAX 128
+#define VIEW_WRITES_NS	  UINT64_C(1000000)
+#define VIEW_WRITES_PARTS 32
 
 enum view_counter_folder { VIEW_COUNTERS, VIEW_HW_COUNTERS, VIEW_COUNTER_FOLDERS };
 
@@ -49,12 +58,15 @@ struct device_view {
 	struct view_tree tree;
 	uint64_t due_ns; /* the time of the next write of counters; UINT64_MAX: nothing has happened
 			  */
-	uint64_t paid_ns; /* when each write of before has had its turn of VIEW_HASTE_NS */
+	uint64_t paid_ns;	 /* when each write of before has had its turn of VIEW_HASTE_NS */
+	uint64_t writes_due_ns;	 /* no write before: watches have made those of before long */
+	uint64_t writes_cost_ns; /* of the writes since writes_due_ns */
 	uint32_t counter_count;
 	struct {
 		uint64_t written;
 		uint32_t length;
 		int fd;
+		void *mapped; /* the file's bytes; NULL: the file system maps none */
 	} counters[VIEW_COUNTERS_MAX];
 };
 

@@ -145,7 +145,7 @@ int view_tree_add_link(const struct view_tree *tree, const char *path, const cha
 
 int view_tree_add_open(const struct view_tree *tree, const char *path, const char *text)
 {
-	int fd = openat(tree->fd, VIEW_TREE_NEW, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(tree->fd, VIEW_TREE_NEW, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	ssize_t length = (ssize_t)strlen(text);
 	int error;
 

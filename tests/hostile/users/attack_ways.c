@@ -4,6 +4,7 @@
 #include "tests/hostile/users/attack_tools.h"
 #include "tests/hostile/users/control_ways.h"
 #include "tests/hostile/users/silent_file.h"
+#include "tests/hostile/users/view_watches.h"
 #include "tests/unit/unit_test.h"
 
 #include <ctype.h>
@@ -466,6 +467,14 @@ static void opens_turn(struct bench *bench)
 		ibv_close_device(context);
 }
 
+/* ---- the same, while the user watches what the daemon writes for all ---- */
+
+static void view_watches_prepare(struct bench *bench, unsigned amount)
+{
+	(void)bench;
+	view_watches_take(amount);
+}
+
 /* ---- processes that stand still, or are killed ---- */
 
 static void signal_own_devices(int signal)
@@ -541,6 +550,7 @@ static const struct attack_way ways[] = {
 	{"unpolled", true, unpolled_prepare, unpolled_turn},
 	{"regions", true, regions_prepare, regions_turn},
 	{"opens", true, NULL, opens_turn},
+	{"view-watches", true, view_watches_prepare, opens_turn},
 	{"stopped", true, stopped_prepare, stopped_turn},
 	{"device-stopped", true, NULL, device_stopped_turn},
 	{"respawn", false, NULL, respawn_turn},

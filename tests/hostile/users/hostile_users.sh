@@ -44,14 +44,14 @@ fi
 declare -A amount=([keys]=20000 [keys-end]=5000 [doorbells]=2000 [watches]=50000
 	[control-watches]=400000 [fork]=256 [holes]=256 [hanging]=64 [hanging-channel]=64
 	[unpolled]=256 [listings]=1000 [silent]=2000 [greetings]=0
-	[identifiers]=0 [opens]=0 [stopped]=4000 [device-stopped]=0
+	[identifiers]=0 [opens]=0 [view-watches]=40000 [stopped]=4000 [device-stopped]=0
 	[respawn]=0 [burn]=0)
 large_amounts() {
 	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
 		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)
 }
 ways=(keys keys-end doorbells watches control-watches fork holes hanging hanging-channel unpolled
-	listings silent greetings identifiers opens stopped device-stopped respawn)
+	listings silent greetings identifiers opens view-watches stopped device-stopped respawn)
 [ -z "$is_taken" ] || ways=(opens)
 [ $# -eq 0 ] || ways=("$@")
 

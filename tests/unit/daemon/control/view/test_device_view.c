@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,6 +177,74 @@ static void test_facts_change(void **state)
 	device_view_close(&view);
 }
 
+static bool has_event(int watch)
+{
+	char event[4096];
+
+	return read(watch, event, sizeof(event)) > 0;
+}
+
+/*
+ * Whoever watches a counter makes no work for whoever renews it: no watch hears of a number that is
+ * as long as the one before.
+ */
+static void test_watches_hear_nothing(void **state)
+{
+	const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct device_view view;
+	char path[256];
+
+	(void)state;
+	hw_count = 0;
+	values[0] = 10;
+	assert_int_equal(device_view_open(&view, &config, reason), 0);
+	snprintf(path, sizeof(path), "%s.view/sys/class/infiniband/rnic0/ports/1/counters",
+		 socket_path);
+	assert_true(watch >= 0 && inotify_add_watch(watch, path, IN_MODIFY) >= 0);
+	for (uint64_t value = 11; value < 100; value++) {
+		char expected[32];
+
+		values[0] = value;
+		device_view_hasten(&view, NOW_NS * value);
+		device_view_refresh(&view, NOW_NS * value);
+		assert_false(has_event(watch));
+		snprintf(expected, sizeof(expected), "%u\n", (unsigned)value);
+		assert_counter("counters/port", expected);
+	}
+	values[0] = 100;
+	device_view_hasten(&view, NOW_NS * 100);
+	device_view_refresh(&view, NOW_NS * 100);
+	assert_true(has_event(watch));
+	assert_counter("counters/port", "100\n");
+	close(watch);
+	device_view_close(&view);
+}
+
+/* Numbers that get longer need a write. When those have cost too much, they wait, and come. */
+static void test_writes_have_a_share(void **state)
+{
+	struct device_view view;
+
+	(void)state;
+	hw_count = 2;
+	values[0] = values[1] = values[2] = 9;
+	assert_int_equal(device_view_open(&view, &config, reason), 0);
+	view.writes_cost_ns = VIEW_WRITES_NS;
+	values[0] = values[1] = 10;
+	values[2] = 8;
+	device_view_hasten(&view, NOW_NS);
+	device_view_refresh(&view, NOW_NS);
+	assert_counter("counters/port", "9\n");
+	assert_counter("hw_counters/first", "9\n");
+	assert_counter("hw_counters/second", "8\n");
+	assert_int_equal(view.due_ns, NOW_NS + VIEW_WRITES_NS * VIEW_WRITES_PARTS);
+	device_view_refresh(&view, view.due_ns);
+	assert_counter("counters/port", "10\n");
+	assert_counter("hw_counters/first", "10\n");
+	assert_int_equal(view.due_ns, UINT64_MAX);
+	device_view_close(&view);
+}
+
 static void test_mode(void **state)
 {
 	struct device_view view;
@@ -211,9 +280,13 @@ static void test_too_many_counters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counters_follow),	  cmocka_unit_test(test_haste_is_bounded),
-		cmocka_unit_test(test_facts_change),	  cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_counters_follow),
+		cmocka_unit_test(test_haste_is_bounded),
+		cmocka_unit_test(test_facts_change),
+		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_too_many_counters),
+		cmocka_unit_test(test_watches_hear_nothing),
+		cmocka_unit_test(test_writes_have_a_share),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
