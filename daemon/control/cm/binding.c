@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/cm/binding.h"
 
+#include "proto/base/bits.h"
 #include "proto/mad/ip_cm.h"
 #include "proto/wire/gid.h"
 
 #include <errno.h>
 #include <string.h>
 
-void binding_table_init(struct binding_table *table)
+void binding_table_init(struct binding_table *table, uint64_t seed)
 {
+	table->seed = seed;
 	list_init(&table->all);
 	table->count = 0;
 	table->has_new_listener = false;
-	for (uint32_t i = 0; i < BINDING_CHAINS; i++)
+	for (uint32_t i = 0; i < BINDING_CHAINS; i++) {
 		list_init(&table->chains[i]);
+		list_init(&table->listeners[i]);
+	}
 }
 
-static struct list *binding_chain_of(struct binding_table *table, uint16_t port)
+static uint32_t binding_chain_of(const struct binding_table *table, uint16_t port_space,
+				 uint16_t port)
 {
-	return &table->chains[port % BINDING_CHAINS];
+	return (uint32_t)(rnic_mix64(table->seed ^ ((uint32_t)port_space << 16 | port)) %
+			  BINDING_CHAINS);
+}
+
+static uint32_t binding_own_chain(const struct cm_binding *binding)
+{
+	return binding_chain_of(binding->table, binding->port_space, binding->address.port);
 }
 
 /* --- addresses of a binding ------------------------------------------------------------------- */
@@ -74,7 +85,7 @@ struct cm_binding *binding_in_the_way(struct binding_table *table, const struct 
 {
 	struct list *node;
 
-	list_for_each (node, binding_chain_of(table, wanted->address.port)) {
+	list_for_each (node, &table->chains[binding_own_chain(wanted)]) {
 		struct cm_binding *other = list_entry(node, struct cm_binding, chain);
 
 		if (overlap(other, wanted) && !(other->may_reuse && wanted->may_reuse))
@@ -128,7 +139,7 @@ void binding_insert(struct binding_table *table, struct cm_binding *binding)
 	uint32_t *uses = find_uses(table, binding->port_space, binding->address.port);
 
 	list_add_tail(&table->all, &binding->node);
-	list_add_tail(binding_chain_of(table, binding->address.port), &binding->chain);
+	list_add_tail(&table->chains[binding_own_chain(binding)], &binding->chain);
 	table->count++;
 	if (uses != NULL)
 		(*uses)++;
@@ -140,6 +151,7 @@ void binding_remove(struct binding_table *table, struct cm_binding *binding)
 
 	list_remove(&binding->node);
 	list_remove(&binding->chain);
+	list_remove(&binding->listeners);
 	table->count--;
 	if (uses != NULL)
 		(*uses)--;
@@ -151,13 +163,20 @@ struct cm_binding *binding_other_listener(const struct cm_binding *binding)
 {
 	struct list *node;
 
-	list_for_each (node, binding_chain_of(binding->table, binding->address.port)) {
-		struct cm_binding *other = list_entry(node, struct cm_binding, chain);
+	list_for_each (node, &binding->table->listeners[binding_own_chain(binding)]) {
+		struct cm_binding *other = list_entry(node, struct cm_binding, listeners);
 
-		if (other != binding && other->is_listening && overlap(other, binding))
+		if (other != binding && overlap(other, binding))
 			return other;
 	}
 	return NULL;
+}
+
+void binding_begin_listening(struct cm_binding *binding)
+{
+	binding->is_listening = true;
+	binding->table->has_new_listener = true;
+	list_add_tail(&binding->table->listeners[binding_own_chain(binding)], &binding->listeners);
 }
 
 int binding_listen(struct cm_binding *binding, uint32_t backlog)
@@ -166,8 +185,7 @@ int binding_listen(struct cm_binding *binding, uint32_t backlog)
 		return -EINVAL;
 	if (binding_other_listener(binding) != NULL)
 		return -EADDRINUSE;
-	binding->is_listening = true;
-	binding->table->has_new_listener = true;
+	binding_begin_listening(binding);
 	binding->backlog = backlog;
 	return 0;
 }
@@ -179,12 +197,12 @@ struct cm_binding *binding_find_listener(struct binding_table *table, uint16_t p
 	struct list *node;
 	int best_fitness = 0;
 
-	list_for_each (node, binding_chain_of(table, port)) {
-		struct cm_binding *binding = list_entry(node, struct cm_binding, chain);
+	list_for_each (node, &table->listeners[binding_chain_of(table, port_space, port)]) {
+		struct cm_binding *binding = list_entry(node, struct cm_binding, listeners);
 		int fits = fitness(binding, gid);
 
-		if (binding->is_listening && binding->port_space == port_space &&
-		    binding->address.port == port && fits > best_fitness) {
+		if (binding->port_space == port_space && binding->address.port == port &&
+		    fits > best_fitness) {
 			best = binding;
 			best_fitness = fits;
 		}

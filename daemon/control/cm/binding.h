@@ -5,6 +5,10 @@
  * bindings exclude each other if an address belongs to both, unless both allow sharing. Only one of
  * the bindings that share an address listens.
  *
+ * A user may have as many bindings of one port as identifiers, if all allow sharing. So listeners
+ * have chains of their own, in which a request looks, and the hash is seeded: nobody piles bindings
+ * up in the way of others' ports.
+ *
  * Invariant: pending_count is the number of connections whose `binding` is this binding.
  */
 #ifndef DAEMON_CONTROL_CM_BINDING_H
@@ -21,8 +25,9 @@
 #define EPHEMERAL_COUNT LIMIT_CM_EPHEMERAL_PORTS
 
 struct cm_binding {
-	struct list node;  /* of binding_table.all */
-	struct list chain; /* of the bindings of the same port */
+	struct list node;      /* of binding_table.all */
+	struct list chain;     /* of the bindings of the same port */
+	struct list listeners; /* of those that listen; not linked: this one does not */
 	struct binding_table *table;
 	struct cm_address address;
 	uint16_t port_space;
@@ -41,12 +46,14 @@ struct binding_table {
 	struct list all; /* oldest first */
 	uint32_t count;
 	bool has_new_listener; /* since the last look at the requests that wait for a listener */
-	struct list chains[BINDING_CHAINS]; /* by port */
+	uint64_t seed;
+	struct list chains[BINDING_CHAINS];    /* by port space and port */
+	struct list listeners[BINDING_CHAINS]; /* likewise, of the bindings that listen */
 	/* The number of bindings of each port: a short search for a free port when few are free. */
 	uint32_t uses[BINDING_PORT_SPACES][EPHEMERAL_COUNT];
 };
 
-void binding_table_init(struct binding_table *table);
+void binding_table_init(struct binding_table *table, uint64_t seed);
 
 /* A binding of the table that excludes `wanted`, which is on no table; NULL: there is none. */
 struct cm_binding *binding_in_the_way(struct binding_table *table, const struct cm_binding *wanted);
@@ -65,6 +72,9 @@ void binding_remove(struct binding_table *table, struct cm_binding *binding);
  * listens, which is binding_other_listener().
  */
 int binding_listen(struct cm_binding *binding, uint32_t backlog);
+
+/* The same without a look at other listeners. */
+void binding_begin_listening(struct cm_binding *binding);
 struct cm_binding *binding_other_listener(const struct cm_binding *binding);
 
 /*

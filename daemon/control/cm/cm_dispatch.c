@@ -32,7 +32,7 @@ struct cm *cm_create(const struct cm_config *config)
 	list_init(&cm->connections);
 	list_init(&cm->ready);
 	list_init(&cm->idle_shares);
-	binding_table_init(&cm->bindings);
+	binding_table_init(&cm->bindings, random_source_next(&cm->config.random));
 	seed = random_source_next(&cm->config.random);
 	key_table_init(&cm->by_comm_id, COMM_ID_KEY_BITS, 1, seed);
 	if (peer_table_init(&cm->by_peer, seed) == 0 &&

@@ -5,6 +5,7 @@
 #include "proto/wire/gid.h"
 
 #include <errno.h>
+#include <time.h>
 
 /* Addresses in the tables below. */
 enum where { ANY, ANY4, A, B, SIX, WHERE_COUNT };
@@ -182,7 +183,7 @@ static void test_the_most_specific_listens(void **state)
 	fixture_init(&fixture, 1);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(bind_to(&fixture, wheres[i], 7000, true, false, &bindings[i]), 0);
-		bindings[i]->is_listening = true;
+		binding_begin_listening(bindings[i]);
 		for (size_t j = 0; j < RNIC_COUNT_OF(cases); j++) {
 			struct rnic_gid gid = gid_of(cases[j].asked);
 
@@ -230,6 +231,58 @@ static void test_all_ports(void **state)
 	fixture_fini(&fixture);
 }
 
+static uint64_t thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* The time of some searches for the listener of port 7000, and of binds to port 7001. */
+static uint64_t time_of_searches(struct cm_fixture *fixture, const struct cm_binding *listener)
+{
+	const struct rnic_gid gid = gid_of(A);
+	const uint64_t began_ns = thread_ns();
+
+	for (int i = 0; i < 1000; i++) {
+		struct cm_binding *binding;
+
+		assert_ptr_equal(binding_find_listener(&fixture->cm->bindings, RNIC_PORT_SPACE_TCP,
+						       7000, &gid),
+				 listener);
+		assert_int_equal(bind_to(fixture, A, 7001, true, false, &binding), 0);
+		cm_unbind(fixture->cm, binding);
+	}
+	return thread_ns() - began_ns;
+}
+
+/* Thousands of bindings of one port are in nobody's way, whatever the port is. */
+static void test_pile(void **state)
+{
+	enum { PILE = 20000 };
+	static struct cm_binding *pile[2 * PILE];
+	struct cm_binding *listener;
+	struct cm_fixture fixture;
+	uint64_t without_ns;
+
+	(void)state;
+	fixture_init(&fixture, 1);
+	fixture.cm->config.max_bindings = 2 * PILE + 2;
+	assert_int_equal(bind_to(&fixture, A, 7000, true, false, &listener), 0);
+	assert_int_equal(cm_listen(listener, 0), 0);
+	without_ns = time_of_searches(&fixture, listener);
+	for (uint16_t i = 0; i < 2 * PILE; i++)
+		assert_int_equal(
+			bind_to(&fixture, B, 7000 + i % 2 + BINDING_CHAINS, true, false, &pile[i]),
+			0);
+	assert_in_range(time_of_searches(&fixture, listener), 0, 20 * without_ns);
+	for (uint16_t i = 0; i < 2 * PILE; i++)
+		cm_unbind(fixture.cm, pile[i]);
+	cm_unbind(fixture.cm, listener);
+	fixture_fini(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_all_ports),
 		cmocka_unit_test(test_listening),
 		cmocka_unit_test(test_the_most_specific_listens),
+		cmocka_unit_test(test_pile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
