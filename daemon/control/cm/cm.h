@@ -325,6 +325,7 @@ struct cm_connect {
 	bool ends_by_call;
 	const uint8_t *private_data;
 	uint32_t private_bytes;
+	uint32_t owner; /* the user who asks: on our own host each has a share of the listeners */
 	void *user;
 };
 

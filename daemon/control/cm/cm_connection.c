@@ -332,9 +332,10 @@ void connection_answered(struct cm_connection *connection)
 	list_remove(&connection->pending_node);
 	connection->binding->pending_count--;
 	connection->binding = NULL;
+	proven_address_answered(connection->cm, &connection->address);
 	/* Nothing proves the address of a datagram service's peer: the answer is the end. */
 	if (connection->is_datagram)
-		proven_address_leave(connection->cm, &connection->address);
+		proven_address_waive(connection->cm, &connection->address);
 }
 
 int connection_keep_private(struct cm_connection *connection, const uint8_t *data, uint32_t bytes,

@@ -106,6 +106,7 @@ struct cm_connection {
 	struct cm_binding *binding; /* its backlog counts this connection; NULL: no backlog does */
 	void *user;
 	uint32_t owner; /* cm_note_owner() */
+	uint32_t asker; /* cm_connect.owner, of an active connection */
 	uint8_t state;
 	uint8_t qp_type;
 	bool is_active;

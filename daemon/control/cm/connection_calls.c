@@ -70,6 +70,7 @@ static void connection_calls_fill(struct cm_connection *connection,
 				  const struct cm_connect *connect)
 {
 	connection->user = connect->user;
+	connection->asker = connect->owner;
 	connection->qp_type = connect->qp_type;
 	connection->is_active = true;
 	connection->is_datagram = connect->qp_type == RNIC_QP_TYPE_UD;

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define BACKLOG_BEYOND 4
+
 static struct peer_share *peer_share_find(const struct cm *cm, const struct cm_binding *binding,
 					  const struct rnic_gid *peer)
 {
@@ -23,7 +25,7 @@ static uint32_t peer_share_used(struct peer_share *share, uint64_t now_ns)
 
 	share->failures = forgiven < share->failures ? share->failures - (uint32_t)forgiven : 0;
 	share->forgiven_ns += forgiven * gap_ns;
-	return share->count + share->failures;
+	return share->unproven + share->failures;
 }
 
 static void peer_share_free(struct cm *cm, struct peer_share *share)
@@ -62,22 +64,33 @@ static struct peer_share *peer_share_make(struct cm *cm, const struct cm_binding
 	return share;
 }
 
-/* The last quarter of a backlog is for addresses that do not have half of it. */
-static bool leaves_room(const struct cm_binding *binding, uint32_t count)
+/*
+ * The last quarter of a backlog is for addresses that do not have half of it. A backlog without a
+ * quarter has BACKLOG_BEYOND places more, for addresses that have none.
+ */
+static bool leaves_room(const struct cm_binding *binding, uint32_t unanswered)
 {
-	return binding->pending_count < binding->backlog - binding->backlog / 4 ||
-	       count < binding->backlog / 2;
+	const uint32_t kept = binding->backlog / 4;
+
+	if (kept == 0 && unanswered == 0)
+		return binding->pending_count < binding->backlog + BACKLOG_BEYOND;
+	return binding->pending_count < binding->backlog - kept ||
+	       (binding->pending_count < binding->backlog && unanswered < binding->backlog / 2);
 }
 
 bool proven_address_admits(struct cm *cm, const struct cm_binding *binding,
 			   const struct rnic_gid *peer)
 {
 	struct peer_share *share = peer_share_find(cm, binding, peer);
+	const uint32_t used = share == NULL ? 0 : peer_share_used(share, cm->now_ns);
+	const uint32_t unanswered = share == NULL ? 0 : share->unanswered;
 
-	if (share == NULL || (peer_share_used(share, cm->now_ns) < LIMIT_CM_UNPROVEN &&
-			      leaves_room(binding, share->count)))
+	if (used < LIMIT_CM_UNPROVEN && leaves_room(binding, unanswered))
 		return true;
-	cm->counters[CM_COUNTER_PEER_SHARE]++;
+	if (binding->pending_count >= binding->backlog)
+		cm->counters[CM_COUNTER_BACKLOG_FULL]++;
+	else
+		cm->counters[CM_COUNTER_PEER_SHARE]++;
 	return false;
 }
 
@@ -92,9 +105,51 @@ int proven_address_await(struct cm *cm, struct proven_address *address,
 		return -ENOMEM;
 	cm->idle_share_count -= list_is_linked(&share->idle_node);
 	list_remove(&share->idle_node);
-	share->count++;
-	*address = (struct proven_address){.credit = CREDIT_OF_MESSAGE, .share = share};
+	share->unproven++;
+	share->unanswered++;
+	*address = (struct proven_address){
+		.is_unproven_of_share = true,
+		.is_unanswered_of_share = true,
+		.credit = CREDIT_OF_MESSAGE,
+		.share = share,
+	};
 	return 0;
+}
+
+/* Leaves the share when the connection counts there no longer. */
+static void proven_address_leave(struct cm *cm, struct proven_address *address)
+{
+	struct peer_share *share = address->share;
+
+	if (address->is_unproven_of_share || address->is_unanswered_of_share)
+		return;
+	address->share = NULL;
+	if (share->unproven + share->unanswered > 0)
+		return;
+	if (peer_share_used(share, cm->now_ns) == 0) {
+		peer_share_free(cm, share);
+		return;
+	}
+	list_add_tail(&cm->idle_shares, &share->idle_node);
+	cm->idle_share_count++;
+}
+
+void proven_address_waive(struct cm *cm, struct proven_address *address)
+{
+	if (!address->is_unproven_of_share)
+		return;
+	address->is_unproven_of_share = false;
+	address->share->unproven--;
+	proven_address_leave(cm, address);
+}
+
+void proven_address_answered(struct cm *cm, struct proven_address *address)
+{
+	if (!address->is_unanswered_of_share)
+		return;
+	address->is_unanswered_of_share = false;
+	address->share->unanswered--;
+	proven_address_leave(cm, address);
 }
 
 void proven_address_heard(struct cm *cm, struct proven_address *address, bool is_proof)
@@ -103,7 +158,7 @@ void proven_address_heard(struct cm *cm, struct proven_address *address, bool is
 		return;
 	if (is_proof) {
 		address->is_proven = true;
-		proven_address_leave(cm, address);
+		proven_address_waive(cm, address);
 	} else if (address->credit <= UINT8_MAX - CREDIT_OF_MESSAGE) {
 		address->credit += CREDIT_OF_MESSAGE;
 	}
@@ -121,26 +176,12 @@ bool proven_address_spend(struct cm *cm, struct proven_address *address)
 	return true;
 }
 
-void proven_address_leave(struct cm *cm, struct proven_address *address)
-{
-	struct peer_share *share = address->share;
-
-	address->share = NULL;
-	if (share == NULL || --share->count > 0)
-		return;
-	if (peer_share_used(share, cm->now_ns) == 0) {
-		peer_share_free(cm, share);
-		return;
-	}
-	list_add_tail(&cm->idle_shares, &share->idle_node);
-	cm->idle_share_count++;
-}
-
 void proven_address_end(struct cm *cm, struct proven_address *address)
 {
-	if (address->share != NULL)
+	if (address->is_unproven_of_share)
 		address->share->failures++;
-	proven_address_leave(cm, address);
+	proven_address_waive(cm, address);
+	proven_address_answered(cm, address);
 }
 
 void proven_address_fini(struct cm *cm)

@@ -172,19 +172,35 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 	return RNIC_CM_REJECT_STALE_CONNECTION;
 }
 
+/*
+ * Whose share of the listeners the request counts in: its address, or the user of our own host who
+ * asks from there. The random identifier of that user's connection proves who it is. Such a key is
+ * no address of a host: it begins as those of multicast do.
+ */
+static struct rnic_gid request_asker(const struct request_origin *origin, uint32_t comm_id)
+{
+	const struct cm_connection *asking = connection_find(origin->cm, comm_id);
+	struct rnic_gid key = {{0xff}};
+
+	if (asking == NULL || !asking->is_active ||
+	    !rnic_gid_equal(&asking->path.source, &origin->peer) ||
+	    !rnic_gid_equal(&asking->path.dest, &origin->local))
+		return origin->peer;
+	memcpy(key.bytes + sizeof(key.bytes) - sizeof(asking->asker), &asking->asker,
+	       sizeof(asking->asker));
+	return key;
+}
+
 /* Creates a connection for the request and counts it in the backlog. NULL: forget the request. */
 static struct cm_connection *request_admit(const struct request_origin *origin,
-					   const struct target *target)
+					   const struct target *target, uint32_t comm_id)
 {
+	const struct rnic_gid asker = request_asker(origin, comm_id);
 	struct cm *cm = origin->cm;
 	struct cm_binding *binding = target->binding;
 	struct cm_connection *connection;
 
-	if (binding->pending_count >= binding->backlog) {
-		cm->counters[CM_COUNTER_BACKLOG_FULL]++;
-		return NULL;
-	}
-	if (!proven_address_admits(cm, binding, &origin->peer))
+	if (!proven_address_admits(cm, binding, &asker))
 		return NULL;
 	if (connection_create(cm, &connection) != 0) {
 		cm->counters[CM_COUNTER_REFUSED]++;
@@ -197,7 +213,7 @@ static struct cm_connection *request_admit(const struct request_origin *origin,
 	connection->path.dest = origin->peer;
 	connection->path.hop_limit = CONNECTION_HOP_LIMIT;
 	connection->peer_udp_port = origin->port;
-	if (proven_address_await(cm, &connection->address, binding, &origin->peer) != 0) {
+	if (proven_address_await(cm, &connection->address, binding, &asker) != 0) {
 		cm->counters[CM_COUNTER_REFUSED]++;
 		connection_free(connection);
 		return NULL;
@@ -323,7 +339,7 @@ void request_receive(const struct request_origin *origin, const struct rnic_cm_m
 		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
-	connection = request_admit(origin, &target);
+	connection = request_admit(origin, &target, req->local_comm_id);
 	if (connection == NULL)
 		return;
 	connection->qp_type = qp_type;
@@ -353,7 +369,7 @@ void request_receive_datagram(const struct request_origin *origin,
 		refuse_or_keep(origin, message, &target, reason);
 		return;
 	}
-	connection = request_admit(origin, &target);
+	connection = request_admit(origin, &target, req->request_id);
 	if (connection == NULL)
 		return;
 	connection->qp_type = RNIC_QP_TYPE_UD;

@@ -83,6 +83,7 @@ int ctl_cm_connect(struct ctl_call *call)
 		.ends_by_call = request->ends_by_call != 0,
 		.private_data = request->parameters.private_data,
 		.private_bytes = request->parameters.private_data_bytes,
+		.owner = call->client->peer.account.user->uid,
 		.user = id,
 	};
 	cm_identifier_path(id, &connect.path);

@@ -190,6 +190,98 @@ static void test_backlog(void **state)
 	end_all(&fixture, binding);
 }
 
+/* What proves an address comes before the holder's answer, and makes no room in a backlog. */
+static void test_proven_backlog(void **state)
+{
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+	struct list *node;
+	uint32_t arrived = 0;
+
+	(void)state;
+	fixture_init(&fixture, 1000);
+	binding = fixture_listen(&fixture, BACKLOG);
+	for (uint32_t i = 0; i < 2 * BACKLOG; i++) {
+		struct rnic_cm_message req = fixture_req(&fixture), rtu;
+
+		req.req.local_comm_id += i;
+		req.req.local_qpn += i;
+		fixture_push(&fixture, &req);
+		if (fixture.event_read == fixture.event_count)
+			continue;
+		fixture.event_count = fixture.event_read = 0;
+		arrived++;
+		node = fixture.cm->connections.prev;
+		rtu = fixture_about(RNIC_CM_RTU,
+				    list_entry(node, struct cm_connection, node)->comm_id);
+		rtu.rtu.local_comm_id = req.req.local_comm_id;
+		fixture_push(&fixture, &rtu);
+		assert_true(list_entry(node, struct cm_connection, node)->address.is_proven);
+	}
+	assert_int_equal(arrived, BACKLOG - BACKLOG / 4);
+	assert_int_equal(flood(&fixture, 3, 1), 1);
+	end_all(&fixture, binding);
+}
+
+/* A backlog that one address has filled, and that is too short for a quarter: others get in. */
+static void test_short_backlog(void **state)
+{
+	(void)state;
+	for (uint32_t backlog = 1; backlog < 4; backlog++) {
+		struct cm_binding *binding;
+		struct cm_fixture fixture;
+
+		fixture_init(&fixture, 1000);
+		binding = fixture_listen(&fixture, backlog);
+		assert_int_equal(flood(&fixture, 2, 100), backlog);
+		for (uint8_t host = 3; host < 7; host++)
+			assert_int_equal(flood(&fixture, host, 100), 1);
+		assert_int_equal(flood(&fixture, 7, 1), 0);
+		assert_int_equal(flood(&fixture, 2, 1), 0);
+		assert_true(fixture.cm->counters[CM_COUNTER_BACKLOG_FULL] > 0);
+		end_all(&fixture, binding);
+	}
+}
+
+/* Requests of a user of our own host, one after the other; returns how many were heard. */
+static uint32_t ask_as(struct cm_fixture *fixture, uint32_t user, uint32_t count)
+{
+	static uint32_t qpn = FIXTURE_QPN;
+	uint32_t arrived = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct cm_connect connect = fixture_connect_parameters(fixture);
+		struct cm_connection *connection;
+		struct rnic_cm_message req;
+
+		connect.owner = user;
+		connect.qp.qpn = ++qpn;
+		assert_int_equal(cm_connect(fixture->cm, &connect, fixture->now_ns, &connection),
+				 0);
+		req = fixture_pull(fixture, RNIC_CM_REQ);
+		fixture_push(fixture, &req);
+		arrived += fixture->event_read != fixture->event_count;
+		fixture->event_count = fixture->event_read = 0;
+	}
+	return arrived;
+}
+
+/* The users of our own host have one address, and each of them a share. */
+static void test_users_of_own_host(void **state)
+{
+	struct cm_binding *binding;
+	struct cm_fixture fixture;
+
+	(void)state;
+	fixture_init(&fixture, 1000);
+	fixture.peer = fixture.local;
+	binding = fixture_listen(&fixture, BACKLOG);
+	assert_int_equal(ask_as(&fixture, 1, 100), BACKLOG - BACKLOG / 4);
+	assert_int_equal(ask_as(&fixture, 2, 100), BACKLOG / 4);
+	assert_int_equal(ask_as(&fixture, 3, 1), 0);
+	end_all(&fixture, binding);
+}
+
 /* A listener that accepts each request at once: the address has its share of what is unproven. */
 static void test_accepted_flood(void **state)
 {
@@ -266,9 +358,11 @@ static void test_failures_count_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_three_times),    cmocka_unit_test(test_proof),
-		cmocka_unit_test(test_backlog),	       cmocka_unit_test(test_listeners_of_users),
-		cmocka_unit_test(test_accepted_flood), cmocka_unit_test(test_failures_count_on),
+		cmocka_unit_test(test_three_times),	  cmocka_unit_test(test_proof),
+		cmocka_unit_test(test_backlog),		  cmocka_unit_test(test_listeners_of_users),
+		cmocka_unit_test(test_accepted_flood),	  cmocka_unit_test(test_failures_count_on),
+		cmocka_unit_test(test_proven_backlog),	  cmocka_unit_test(test_short_backlog),
+		cmocka_unit_test(test_users_of_own_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
