@@ -312,7 +312,9 @@ def check_open(browser, pictures):
 
 def check_ladder(browser, captures, within, pictures):
     open_files(browser, captures)
+    # Until the captures are read, the page keeps the ladder that was open before.
     check("captures open as a ladder", browser.wait(
+        "document.getElementById('conversation').selectedOptions[0]?.text.endsWith(' packets') && "
         "document.querySelectorAll('.step').length > 5", 30))
     check("with the first cause in a sentence", browser.value(
         "document.getElementById('cause').textContent.startsWith('First cause: ')"))
