@@ -128,8 +128,7 @@ size_t explain_living_qps(const struct evidence *evidence, uint32_t pid, const u
 	return tell_of_more(count, "queue pairs", is_json);
 }
 
-/* --- a program that has none of these, or is stopped
- * --------------------------------------------------------- */
+/* --- a program that has none of these, or is stopped ------------------------------------------ */
 
 #define MADE_BYTES 192
 

@@ -57,7 +57,6 @@
 #include "lib/nic/base/prng.h"
 #include "proto/base/verb_rules.h"
 #include "proto/wire/packet.h"
-#include "proto/wire/packet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
