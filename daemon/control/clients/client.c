@@ -104,7 +104,7 @@ static void client_remember(const struct client *client)
 	gone_clients_note(&client->set->gone, &gone);
 }
 
-/* Whether a share pays for what is done for the user: the one of those who look, or the other. */
+/* Whether a share of the user pays for a request: `listings` if it only looks, else `requests`. */
 static bool client_share_pays(const struct user_quota *user, bool is_viewing)
 {
 	return !user->may_have_all && (is_viewing || !user_quota_is_alone(user));

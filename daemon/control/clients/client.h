@@ -115,8 +115,8 @@ uint64_t client_next_hello_ns(const struct client_set *set);
 
 /*
  * The share of the user (user_quota.h) that pays for the latest request: `listings` when
- * client.is_viewing, else `requests`. Nothing is paid by a user who may have all there is, nor for
- * requests by one who is alone.
+ * client.is_viewing, else `requests`. A user who may have all there is pays nothing. A user who is
+ * alone pays nothing for requests.
  */
 struct processor_share *client_share(const struct client *client);
 

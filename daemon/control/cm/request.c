@@ -173,9 +173,9 @@ static uint16_t check_req(const struct request_origin *origin, const struct rnic
 }
 
 /*
- * Whose share of the listeners the request counts in: its address, or the user of our own host who
- * asks from there. The random identifier of that user's connection proves who it is. Such a key is
- * no address of a host: it begins as those of multicast do.
+ * The key of the share in which the request counts: the peer's address or, where a user of our own
+ * host asks, that user. The random identifier of the user's connection proves who asks. A user's
+ * key begins as a multicast address does, so that no host has it.
  */
 static struct rnic_gid request_asker(const struct request_origin *origin, uint32_t comm_id)
 {

@@ -73,7 +73,7 @@ static void show_device(struct show_walk *walk)
 	show_pkeys(&facts->pkeys, row->pkeys);
 }
 
-/* While the link is down no message comes or goes: whoever waits for one waits for the link. */
+/* While the link is down no message comes or goes: a wait for a message is one for the link. */
 static void show_link(const struct device_facts *facts, struct rnic_show_cm *row)
 {
 	const size_t length = strnlen(row->waiting_for, sizeof(row->waiting_for));
@@ -219,7 +219,7 @@ static void show_number(const struct show_walk *walk, const struct client *clien
 	}
 }
 
-/* Whether the program is stopped, enum rnic_program_stop: who holds its objects hears of it. */
+/* enum rnic_program_stop. Only users who may see the program's objects hear that it is stopped. */
 static uint32_t show_stop(const struct show_walk *walk, const struct client *client)
 {
 	if (!show_is_permitted(walk, client->peer.uid))

@@ -59,7 +59,7 @@ struct device_view {
 	uint64_t due_ns; /* the time of the next write of counters; UINT64_MAX: nothing has happened
 			  */
 	uint64_t paid_ns;	 /* when each write of before has had its turn of VIEW_HASTE_NS */
-	uint64_t writes_due_ns;	 /* no write before: watches have made those of before long */
+	uint64_t writes_due_ns;	 /* no write until then: watches made earlier ones long */
 	uint64_t writes_cost_ns; /* of the writes since writes_due_ns */
 	uint32_t counter_count;
 	struct {

@@ -25,7 +25,7 @@ static uint64_t passed_ns(const struct identification_sender *sender, uint64_t n
 	return now_ns > sender->received_ns ? now_ns - sender->received_ns : 0;
 }
 
-/* How much would be lost with it: most with one that has shown order, and counts now. */
+/* What the place of a sender is worth: most where the sender has shown order and sends now. */
 static uint32_t sender_worth(const struct identification_sender *sender, uint64_t now_ns)
 {
 	if (passed_ns(sender, now_ns) >= STALE_NS)
@@ -57,7 +57,7 @@ static struct identification_sender *sender_place(struct identification_sender *
 	return least;
 }
 
-static bool is_near(uint32_t ahead)
+static bool identification_is_near(uint32_t ahead)
 {
 	return ahead <= IDENTIFICATION_NEAR || ahead >= NUMBERS - IDENTIFICATION_NEAR;
 }
@@ -90,7 +90,7 @@ static bool sender_fits(struct identification_sender *sender, uint16_t identific
 				       ? (uint32_t)identification - sender->last
 				       : identification + NUMBERS - sender->last;
 
-	if (is_near(ahead)) {
+	if (identification_is_near(ahead)) {
 		sender->proof += sender->proof < IDENTIFICATION_PROOF_MAX;
 		return true;
 	}

@@ -31,11 +31,14 @@
 /* Such a distance from the last one, forwards or backwards, is near. */
 #define IDENTIFICATION_NEAR 64
 
-/* So many near ones in a row show order: at first, and at most. */
+/* How many near identifications in a row show order: at first, and at most. */
 #define IDENTIFICATION_PROOF_FIRST 8
 #define IDENTIFICATION_PROOF_MAX   65536
 
-/* Lanes share a count: between two packets of one, a sender may send so fast to the others. */
+/*
+ * Lanes share a count. Between two packets for one lane, the sender may send one packet to the
+ * other lanes in each such time.
+ */
 #define IDENTIFICATION_NS 1000
 
 /* A pair of IPv4 addresses. */

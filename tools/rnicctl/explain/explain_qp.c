@@ -298,7 +298,7 @@ static bool is_still_silent(const struct end *own, const struct rnic_show_record
 	return own->qp == NULL || own->qp->unacknowledged_psn == timed_out->psn;
 }
 
-/* Its program is stopped: what it waits for besides is told, too. */
+/* The program is stopped. What the queue pair waits for is told as well. */
 static void say_stop(const struct inquiry *inquiry, const char *text,
 		     struct explanation *explanation)
 {
