@@ -5,6 +5,7 @@ case runs once when called and returns one sample, a dict of numbers."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -26,11 +27,12 @@ SEGMENT_BYTES = 4096
 SMALL_SEGMENT_BYTES = 12 + 16 + 8 + 4
 CQ_MAPPING = "/memfd:rnic-cq"
 QUEUES_MAPPING = "/memfd:rnic-queues"
-# What the daemons are asked to be counted for; perf leaves out what a kernel lacks.
+# What the daemons are asked to be counted for, but for what a kernel lacks.
 SYSTEM_CALLS = ("sendmsg", "sendmmsg", "recvmsg", "recvmmsg", "io_uring_enter", "epoll_wait",
                 "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "read", "write", "pread64",
                 "pwrite64", "preadv", "pwritev", "process_vm_readv", "process_vm_writev",
                 "sched_yield")
+ALL_SYSTEM_CALLS = "raw_syscalls:sys_enter"
 
 
 class Bench:
@@ -323,9 +325,9 @@ def count_system_calls(case, bench, iterations):
         host.wake_device(getattr(case, "uid", None))
     with tempfile.NamedTemporaryFile("r") as report:
         wrapper = ["perf", "stat", "-x,", "-o", report.name, "-e",
-                   ",".join(["raw_syscalls:sys_enter",
-                             *(f"syscalls:sys_enter_{name}" for name in SYSTEM_CALLS
-                               if has_tracepoint(name))]),
+                   ",".join([ALL_SYSTEM_CALLS,
+                             *filter(has_tracepoint, (f"syscalls:sys_enter_{name}"
+                                                      for name in SYSTEM_CALLS))]),
                    "-p", ",".join(str(pid) for host in bench.hosts for pid in host.family()), "--"]
         output, _, _ = bench.pair(*case.start_pair(bench, iterations, wrapper))
         counts = parse_perf(report.read())
@@ -333,8 +335,18 @@ def count_system_calls(case, bench, iterations):
     return {name: count / messages for name, count in counts.items() if count}
 
 
-def has_tracepoint(name):
-    return any(os.path.exists(f"{root}/events/syscalls/sys_enter_{name}")
+def why_uncounted():
+    """Why this machine cannot count system calls; None where it can."""
+    if not shutil.which("perf"):
+        return "perf is not installed"
+    if not has_tracepoint(ALL_SYSTEM_CALLS):
+        return f"this kernel shows no tracepoint {ALL_SYSTEM_CALLS}"
+    return None
+
+
+def has_tracepoint(event):
+    """`event` is system:name, as perf writes it."""
+    return any(os.path.exists(f"{root}/events/{event.replace(':', '/')}")
                for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"))
 
 

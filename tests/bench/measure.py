@@ -17,10 +17,9 @@ import os
 import pathlib
 import platform
 import re
-import shutil
 import sys
 
-from bench_cases import BASELINES, ORDER, VERBS, Bench, run_memory
+from bench_cases import BASELINES, ORDER, VERBS, Bench, run_memory, why_uncounted
 from bench_family import FAMILY, device_process_kib, idle_family_kib, run_first_completion
 from bench_host import Absent, Host, RunFailed
 from bench_qps import ONCE, QPS
@@ -92,8 +91,9 @@ def measure_rounds(bench, recorder, rounds, wanted):
 
 
 def count_system_calls(bench, recorder, wanted):
-    if not shutil.which("perf"):
-        recorder.failures["system calls"] = "perf is not installed"
+    reason = why_uncounted()
+    if reason:
+        recorder.failures["system calls"] = reason
         return {}
     calls = {}
     for name in wanted:

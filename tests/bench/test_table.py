@@ -10,9 +10,10 @@ import pathlib
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import table
-from bench_cases import Perftest, parse_perf
+from bench_cases import ALL_SYSTEM_CALLS, Perftest, parse_perf, why_uncounted
 from bench_family import FAMILY
 from bench_host import RunFailed
 from bench_ucx import TagLatency
@@ -294,13 +295,14 @@ class TableTest(unittest.TestCase):
             self.assertIn("| ? |", done.stdout)
             self.assertIn(case, done.stderr)
 
-    def test_no_perf_is_no_missing_number(self):
-        result = whole_result()
-        result["system_calls"] = {}
-        result["failures"] = {"system calls": "perf is not installed"}
-        done = run_table(result)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("perf is not installed", done.stdout)
+    def test_no_counter_is_no_missing_number(self):
+        for reason in ("perf is not installed", "this kernel shows no tracepoint"):
+            result = whole_result()
+            result["system_calls"] = {}
+            result["failures"] = {"system calls": reason}
+            done = run_table(result)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(reason, done.stdout)
 
 
 class ParseTest(unittest.TestCase):
@@ -336,6 +338,15 @@ class ParseTest(unittest.TestCase):
                          {"send_64k", "send_64k_direct", "tcp", "udp_gso", "udp_icrc"})
         self.assertEqual(names_of_rows("no such row"), set())
         self.assertLess(names_of_rows("lat"), names_of_rows(None))
+
+    def test_counting_needs_perf_and_the_tracepoint(self):
+        for has_perf, has_event, reason in ((False, True, "perf is not installed"),
+                                            (True, False, "this kernel shows no tracepoint"),
+                                            (True, True, None)):
+            with mock.patch("shutil.which", return_value="perf" if has_perf else None), \
+                 mock.patch("os.path.exists", return_value=has_event):
+                found = why_uncounted()
+                self.assertEqual(found and found.removesuffix(f" {ALL_SYSTEM_CALLS}"), reason)
 
     def test_perf(self):
         report = ("# started on Fri\n\n120,,raw_syscalls:sys_enter,5000,100.00,,\n"
