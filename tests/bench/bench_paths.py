@@ -34,6 +34,8 @@ LOSS_ROUND_TRIPS_MS = (0.05, 1, 10, 40, 100)
 START_ROUND_TRIPS = 20  # until a path is known; what comes before is not counted
 SENDERS = 8
 MANY_QPS = 1000
+BOTTLENECK_MS = 10
+BOTTLENECK = ("--round-trip", BOTTLENECK_MS, "--rate", 10**9, "--queue", 10**9 // 8 // 400)
 FIRST_PORT = 18600
 
 
@@ -285,6 +287,49 @@ def measure_two_round_trips(options, path):
             for ms, speed, one in zip(round_trips_ms, speeds, alone)}
 
 
+def measure_bottleneck(options, path):
+    """A line of 1 Gb/s with a queue of a quarter of what the path holds, alone and shared."""
+    with hosts_on_a_wire(options, 9000, *BOTTLENECK) as bench:
+        case = Timed("write", BOTTLENECK_MS, options.seconds, path)
+        own = case.gbit_per_s(bench)
+        found = {"Gb/s of WRITE": own, "% sent again": 100 * share_sent_again(bench.left)}
+        for control in ("cubic", "bbr"):
+            words = ("--omit", case.margin_s, "--congestion", control)
+            found[f"WRITE / TCP of {control}, each alone"] = own / run_tcp(
+                bench, *words)["gbit_per_s"]
+            tcp, beside = beside_each_other(case, bench, words)
+            found[f"share of WRITE beside TCP of {control}"] = beside / (beside + tcp)
+    return found
+
+
+def beside_each_other(case, bench, tcp_options):
+    """Gb/s of a TCP stream and of a program beside it, which begin and end together."""
+    with contextlib.ExitStack() as running:
+        server = case.start_server(bench, None)
+        running.callback(server.stop)
+        client = case.start_client(bench, None)
+        running.callback(client.stop)
+        tcp = run_tcp(bench, *tcp_options)["gbit_per_s"]
+        (output, _), _ = finish_all((client, server), bench.timeout)
+        running.pop_all()
+    return tcp, case.parse(output)["gbit_per_s"]
+
+
+def share_sent_again(host):
+    counters = host.counters()
+    return counters["retransmitted_pkts"] / max(1, counters["sent_pkts"])
+
+
+def measure_lossless(options, path):
+    """What is sent again where the wire loses nothing, by root's daemons and an ordinary user's."""
+    found = {}
+    for who, uid in (("root", None), ("user", USERS[0])):
+        with hosts_on_a_wire(options, 9000, "--round-trip", BOTTLENECK_MS, uid=uid) as bench:
+            Timed("write", BOTTLENECK_MS, options.seconds, path, uid=uid).gbit_per_s(bench)
+            found[f"% sent again, {who}"] = 100 * share_sent_again(bench.left)
+    return found
+
+
 def measure_many_qps(options, path):
     with hosts_on_a_wire(options, 9000, "--round-trip", 10) as bench:
         bench.timeout *= 4  # perftest exchanges the numbers of one queue pair after the other
@@ -297,6 +342,8 @@ CROWDS = {
     "incast of 8 senders, no round trip": measure_incast,
     "two programs, 1 and 40 ms": measure_two_round_trips,
     "1,000 queue pairs, 10 ms": measure_many_qps,
+    "line of 1 Gb/s, 10 ms, shallow queue": measure_bottleneck,
+    "10 ms, nothing lost": measure_lossless,
 }
 
 
