@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of completion statuses. */
+/* What completion statuses are called, by headers and to people. */
 #ifndef PROTO_BASE_WC_STATUS_H
 #define PROTO_BASE_WC_STATUS_H
 
@@ -10,5 +10,9 @@
  * The text is static. NULL: there is no such status.
  */
 const char *rnic_wc_status_name(uint32_t status);
+
+/* What ibv_wc_status_str() calls the status: "transport retry counter exceeded". Static, or NULL.
+ */
+const char *rnic_wc_status_text(uint32_t status);
 
 #endif

@@ -90,13 +90,12 @@ static error_t explain_parse(int key, char *argument, struct argp_state *state)
 
 /*
  * A number in hexadecimal is a vendor_err; one in decimal a status, which programs print so. A name
- * is that of a cause or, with or without IBV_WC_, of a status.
+ * is that of a cause or, with or without IBV_WC_, of a status. Most programs print a status in the
+ * words of ibv_wc_status_str().
  */
 static bool explain_is_asked(const char *what, const struct rnic_cause_row *row)
 {
-	const char *status = rnic_wc_status_name(row->status);
 	uint32_t number;
-	bool has_prefix;
 
 	if (what == NULL || strcasecmp(what, row->name) == 0)
 		return true;
@@ -104,9 +103,12 @@ static bool explain_is_asked(const char *what, const struct rnic_cause_row *row)
 		return strncasecmp(what, "0x", 2) == 0
 			       ? number == row->code
 			       : row->status != RNIC_WC_SUCCESS && number == row->status;
-	has_prefix = strncasecmp(what, STATUS_PREFIX, strlen(STATUS_PREFIX)) == 0;
-	return row->status != RNIC_WC_SUCCESS &&
-	       strcasecmp(has_prefix ? what + strlen(STATUS_PREFIX) : what, status) == 0;
+	if (row->status == RNIC_WC_SUCCESS)
+		return false;
+	if (strncasecmp(what, STATUS_PREFIX, strlen(STATUS_PREFIX)) == 0)
+		what += strlen(STATUS_PREFIX);
+	return strcasecmp(what, rnic_wc_status_name(row->status)) == 0 ||
+	       strcasecmp(what, rnic_wc_status_text(row->status)) == 0;
 }
 
 static void print_cause(const struct rnic_cause_row *row)
@@ -310,8 +312,9 @@ int explain_main(int argc, char **argv)
 		.args_doc = "[QPN|PROGRAM|CODE]",
 		.doc = "Explain why a queue pair (0x800123) or a program (name or pid) failed or "
 		       "waits, by its first cause; or the code of a failure: the vendor_err of a "
-		       "completion (0x81), its status (12, IBV_WC_RETRY_EXC_ERR), or the name of a "
-		       "cause (RETRY_EXCEEDED). Without an argument: all causes.",
+		       "completion (0x81), its status (12, IBV_WC_RETRY_EXC_ERR, \"transport retry "
+		       "counter exceeded\"), or the name of a cause (RETRY_EXCEEDED). Without an "
+		       "argument: all causes.",
 	};
 	struct explain_options options = {0};
 

@@ -2,6 +2,8 @@
 /* Names for numbers, and the table of rates. */
 #include "lib/dropin/verbs/ibv_objects.h"
 
+#include "proto/base/wc_status.h"
+
 static const char *verbs_names_name_of(const char *const *names, size_t count, unsigned number)
 {
 	return number < count && names[number] != NULL ? names[number] : "unknown";
@@ -58,7 +60,7 @@ const char *ibv_event_type_str(enum ibv_event_type type)
 		[IBV_EVENT_QP_LAST_WQE_REACHED] = "last WQE reached",
 		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
 		[IBV_EVENT_GID_CHANGE] = "GID table change",
-		[IBV_EVENT_WQ_FATAL] = "WQ fatal error",
+		[IBV_EVENT_WQ_FATAL] = "WQ fatal",
 	};
 
 	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)type);
@@ -66,34 +68,15 @@ const char *ibv_event_type_str(enum ibv_event_type type)
 
 const char *ibv_wc_status_str(enum ibv_wc_status status)
 {
-	static const char *const names[] = {
-		[IBV_WC_SUCCESS] = "success",
-		[IBV_WC_LOC_LEN_ERR] = "local length error",
-		[IBV_WC_LOC_QP_OP_ERR] = "local QP operation error",
-		[IBV_WC_LOC_EEC_OP_ERR] = "local EE context operation error",
-		[IBV_WC_LOC_PROT_ERR] = "local protection error",
-		[IBV_WC_WR_FLUSH_ERR] = "Work Request Flushed Error",
-		[IBV_WC_MW_BIND_ERR] = "memory window bind error",
-		[IBV_WC_BAD_RESP_ERR] = "bad response error",
-		[IBV_WC_LOC_ACCESS_ERR] = "local access error",
-		[IBV_WC_REM_INV_REQ_ERR] = "remote invalid request error",
-		[IBV_WC_REM_ACCESS_ERR] = "remote access error",
-		[IBV_WC_REM_OP_ERR] = "remote operation error",
-		[IBV_WC_RETRY_EXC_ERR] = "transport retry counter exceeded",
-		[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retry counter exceeded",
-		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation error",
-		[IBV_WC_REM_INV_RD_REQ_ERR] = "remote invalid RD request",
-		[IBV_WC_REM_ABORT_ERR] = "aborted error",
-		[IBV_WC_INV_EECN_ERR] = "invalid EE context number",
-		[IBV_WC_INV_EEC_STATE_ERR] = "invalid EE context state",
-		[IBV_WC_FATAL_ERR] = "fatal error",
-		[IBV_WC_RESP_TIMEOUT_ERR] = "response timeout error",
-		[IBV_WC_GENERAL_ERR] = "general error",
+	/* Of tag matching, which the device does not have. */
+	static const char *const others[] = {
 		[IBV_WC_TM_ERR] = "TM error",
 		[IBV_WC_TM_RNDV_INCOMPLETE] = "TM software rendezvous",
 	};
+	const char *text = rnic_wc_status_text((uint32_t)status);
 
-	return verbs_names_name_of(names, RNIC_COUNT_OF(names), (unsigned)status);
+	return text != NULL ? text
+			    : verbs_names_name_of(others, RNIC_COUNT_OF(others), (unsigned)status);
 }
 
 /* Multiples of 2.5 Gb/s (0: none), and data rates in Mb/s as the lanes are clocked. */

@@ -62,9 +62,13 @@ static void test_every_status_has_a_name(void **state)
 {
 	(void)state;
 	for (uint32_t status = 0; status < RNIC_WC_STATUS_COUNT; status++)
-		assert_non_null(rnic_wc_status_name(status));
+		assert_true(rnic_wc_status_name(status) != NULL &&
+			    rnic_wc_status_text(status) != NULL);
 	assert_string_equal(rnic_wc_status_name(RNIC_WC_RETRY_EXC_ERR), "RETRY_EXC_ERR");
 	assert_null(rnic_wc_status_name(RNIC_WC_STATUS_COUNT));
+	assert_string_equal(rnic_wc_status_text(RNIC_WC_RETRY_EXC_ERR),
+			    "transport retry counter exceeded");
+	assert_null(rnic_wc_status_text(RNIC_WC_STATUS_COUNT));
 }
 
 int main(void)
