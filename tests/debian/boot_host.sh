@@ -12,6 +12,10 @@ set -u
 . "$(dirname "$0")/clean_end.sh"
 layers=$1 folder=$2
 shift 2
+[ -n "$(ls -A /sys/fs/cgroup)" ] || {
+	echo "boot_host: /sys/fs/cgroup is empty; \"findmnt /sys\" says what covers it" >&2
+	exit 125
+}
 mkdir "$folder" || exit 1
 folder=$(realpath "$folder")
 name=rnic-boot-$$
