@@ -21,6 +21,7 @@
 #include "tools/rnic-run/scenario_save.h"
 #include "tools/rnic-run/supervised.h"
 #include "tools/rnic-run/view_namespace.h"
+#include "tools/support/command_path.h"
 #include "tools/support/install_tree.h"
 #include "tools/support/machine_socket.h"
 #include "tools/support/socket_option.h"
@@ -395,6 +396,21 @@ static int choose_sockets(struct run_devices *devices)
 
 /* ---- the command ---- */
 
+/*
+ * Before a daemon starts for it: whether the command is there. Returns 0, or the exit status after
+ * a complaint.
+ */
+static int check_command(const char *command)
+{
+	char sentence[COMMAND_PATH_TEXT_BYTES];
+	int error = command_path_check(command, sentence);
+
+	if (error == 0)
+		return 0;
+	complain("%s", sentence);
+	return error == -ENOENT ? 127 : 126;
+}
+
 /* Becomes the command. Returns the exit status when that fails. */
 static int become_command(char **command)
 {
@@ -481,11 +497,15 @@ int main(int argc, char **argv)
 	struct run_libraries libraries;
 	struct scenario scenario;
 	char *joined;
+	int status;
 
 	argp_err_exit_status = EXIT_FAILURE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	if (options.scenario != NULL && read_scenario(&options, &scenario) != 0)
 		return EXIT_FAILURE;
+	status = check_command(options.command[0]);
+	if (status != 0)
+		return status;
 	if (find_libraries(&libraries, options.is_direct) < 0 || choose_sockets(devices) < 0 ||
 	    run_devices_ensure(devices) < 0 ||
 	    show_view(&devices->sockets, options.in_namespace) < 0)

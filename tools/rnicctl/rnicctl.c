@@ -3,6 +3,8 @@
  * of a table per subcommand. */
 #include "tools/rnicctl/rnicctl.h"
 
+#include "tools/rnicctl/row_kinds.h"
+
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,22 @@ static int run_subcommand(const struct subcommand *subcommand, int argc, char **
 	return subcommand->run(argc, argv);
 }
 
+/* What show shows looks like a subcommand to who types it. */
+static void complain_of_subcommand(const char *word)
+{
+	for (size_t i = 0; i < ROW_KIND_COUNT; i++) {
+		if (strcmp(row_kinds[i].name, word) != 0)
+			continue;
+		fprintf(stderr, "rnicctl: \"%s\" is no subcommand; type rnicctl show %s\n", word,
+			word);
+		return;
+	}
+	fprintf(stderr, "rnicctl: \"%s\" is not one of ", word);
+	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+		fprintf(stderr, "%s%s", i > 0 ? ", " : "", subcommands[i].name);
+	fputs("; see rnicctl --help\n", stderr);
+}
+
 int main(int argc, char **argv)
 {
 	argp_err_exit_status = EXIT_FAILURE;
@@ -63,6 +81,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], subcommands[i].name) == 0)
 			return run_subcommand(&subcommands[i], argc - 1, argv + 1);
 	}
-	fprintf(stderr, "rnicctl: there is no subcommand \"%s\"; see rnicctl --help\n", argv[1]);
+	complain_of_subcommand(argv[1]);
 	return EXIT_FAILURE;
 }

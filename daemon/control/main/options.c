@@ -265,7 +265,10 @@ static error_t options_parse_one(int key, char *argument, struct argp_state *sta
 				     argument);
 		break;
 	case ARGP_KEY_ARG:
-		argp_failure(state, 1, 0, "'%s' is not an option; see --help", argument);
+		argp_failure(state, 1, 0,
+			     "'%s' has no option before it, such as --address, --netdev or "
+			     "--socket; see --help",
+			     argument);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -293,8 +293,10 @@ static int choose_by_address(struct addressing *out, const struct interface_addr
 	const char *found;
 
 	if (!address_parse(&out->address, address))
-		return port_text_error(text, -EINVAL, "\"%s\" is not an IPv4 or IPv6 address",
-				       address);
+		return port_text_error(
+			text, -EINVAL, "\"%s\" is not an IPv4 or IPv6 address%s", address,
+			if_nametoindex(address) != 0 ? "; the option for an interface is --netdev"
+						     : "");
 	found = addressing_find_netdev(addresses, count, netdev, &out->address);
 	if (found == NULL && netdev != NULL)
 		return port_text_error(text, -EADDRNOTAVAIL, "%s is not an address of %s", address,
@@ -357,7 +359,10 @@ int addressing_resolve(struct addressing *out, const char *netdev, const char *a
 	int result;
 
 	if (netdev != NULL && if_nametoindex(netdev) == 0)
-		return port_text_error(text, -ENODEV, "there is no network interface %s", netdev);
+		return port_text_error(text, -ENODEV, "there is no network interface %s%s", netdev,
+				       address_parse(&found.address, netdev)
+					       ? "; the option for an address is --address"
+					       : "");
 	result = addresses_list(addresses, &count, text);
 	if (result < 0)
 		return result;

@@ -77,6 +77,8 @@ refuses "no such address" "203\.0\.113\.9" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address 203.0.113.9
 refuses "not an address" "kitchen" \
 	"$BIN/rnicd" --socket "$WORK/other.sock" --address kitchen
+refuses "no option" "'$loopback\\.99' has no option before it, such as --address" \
+	"$BIN/rnicd" "$loopback.99"
 refuses "no such directory" "nosuchdir" \
 	"$BIN/rnicd" --socket "$WORK/nosuchdir/rnicd.sock" --address "$loopback.99"
 refuses "no right to the path" "/proc/rnicd.sock" \
@@ -129,6 +131,11 @@ own $fallback
 check "--port auto starts" wait_for 20 "$BIN/rnicctl" show device --socket "$WORK/fallback.sock"
 check "rnicctl takes its options in front, too" \
 	"$BIN/rnicctl" --socket "$WORK/fallback.sock" show device
+refuses "rnicctl with a kind and no show" "type rnicctl show counters" "$BIN/rnicctl" counters
+refuses "rnicctl with another word" "\"status\" is not one of show, explain, .*, cdi; see" \
+	"$BIN/rnicctl" status
+check "rnicctl explains a status in words" grep -q "RETRY_EXCEEDED" \
+	<("$BIN/rnicctl" explain "transport retry counter exceeded")
 check "it uses sockets" grep -Eq '"udp_port": "socket"' \
 	<("$BIN/rnicctl" show device --json --socket "$WORK/fallback.sock")
 check "it says so" grep -Eqi "io_uring" "$WORK/fallback.log"
@@ -151,6 +158,13 @@ refuses "a captive daemon that cannot start" "rnicd did not start.*203\.0\.113\.
 	"$BIN/rnic-run" --socket "$WORK/none/captive.sock" --address 203.0.113.9 true
 ends_with "its own address" 0 "$BIN/rnic-run" --socket "${side_socket[0]}" --address "$address" true
 ends_with "command not found" 127 "$BIN/rnic-run" --socket "${side_socket[0]}" nosuchcommand
+check "it names the PATH" grep -q "there is no command nosuchcommand in the PATH" "$WORK/ended"
+ends_with "a socket as the command" 126 "$BIN/rnic-run" --address "$loopback.99" \
+	"${side_socket[0]}"
+check "it names the option" grep -q "${side_socket[0]} is a socket.*--socket" "$WORK/ended"
+ends_with "no command, and no daemon" 127 "$BIN/rnic-run" --socket "$WORK/none/typo.sock" \
+	--address "$loopback.99" nosuchcommand
+check "no daemon starts for it" test ! -e "$WORK/none/typo.sock.log"
 ends_with "command not executable" 126 "$BIN/rnic-run" --socket "${side_socket[0]}" /etc/passwd
 ends_with "status of the command" 42 "$BIN/rnic-run" --socket "${side_socket[0]}" sh -c 'exit 42'
 ends_with "signal of the command" 143 "$BIN/rnic-run" --socket "${side_socket[0]}" \

@@ -253,6 +253,10 @@ static void test_resolve_errors(void **state)
 		 "203.0.113.77 is not an address of this machine"},
 		{"lo", "203.0.113.77", -EADDRNOTAVAIL, "203.0.113.77 is not an address of lo"},
 		{NULL, "localhost", -EINVAL, "\"localhost\" is not an IPv4 or IPv6 address"},
+		{NULL, "lo", -EINVAL,
+		 "\"lo\" is not an IPv4 or IPv6 address; the option for an interface is --netdev"},
+		{"127.0.0.2", NULL, -ENODEV,
+		 "there is no network interface 127.0.0.2; the option for an address is --address"},
 		{NULL, "", -EINVAL, "\"\" is not an IPv4 or IPv6 address"},
 	};
 
