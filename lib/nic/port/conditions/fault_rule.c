@@ -329,7 +329,11 @@ static int read_delay(struct fault_reader *reader, struct fault_rule *rule)
 
 static int read_percentage(struct fault_reader *reader, struct fault_rule *rule)
 {
-	return fault_reader_skip(reader, "=") ? read_option_chance(reader, rule) : 0;
+	if (fault_reader_skip(reader, "="))
+		return read_option_chance(reader, rule);
+	if (reader->at == reader->end || *reader->at == '@' || *reader->at == '/')
+		return 0;
+	return fault_reader_refuse(reader, "=PERCENTAGE, @OPCODE, /OPTION or a comma");
 }
 
 /* --- rules for calls and completions ---------------------------------------------------------- */

@@ -84,7 +84,7 @@ static void test_what_is_wrong_has_line_and_column(void **state)
 		{"at 10msec drop", "column 8, at 'ec': expected a blank behind the time"},
 		{"at 10ms", "column 8, at the end: expected a rule, link, event or qp"},
 		{"on", "column 3, at the end: expected a device such as rnic0"},
-		{"at 10ms dropp", "column 13, at 'p': expected @OPCODE, /OPTION or a comma"},
+		{"at 10ms dropp", "column 13, at 'p': expected =PERCENTAGE, @OPCODE"},
 		{"  lose=1%", "column 3, at 'lose=1%': expected drop"},
 		{"link left", "column 6, at 'left': expected down, up, flap or renumber"},
 		{"event", "column 6, at the end: expected port-err"},
