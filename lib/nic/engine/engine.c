@@ -82,10 +82,10 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	*engine = (struct engine){.config = *config};
 	if (send_rooms_init(&engine->send_rooms) != 0)
 		return -ENOMEM;
-	if (kept_pool_init(&engine->kept, config->kept_packets) != 0) {
-		send_rooms_fini(&engine->send_rooms);
-		return -ENOMEM;
-	}
+	if (kept_pool_init(&engine->kept, config->kept_packets) != 0)
+		goto fini_send_rooms;
+	if (parting_init(&engine->parting) != 0)
+		goto fini_kept;
 	if (config->port_mtu_bytes == 0)
 		engine->config.port_mtu_bytes = RNIC_PAYLOAD_BYTES_MAX;
 	engine->pkeys[0] = PKEY_DEFAULT;
@@ -106,6 +106,12 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	placement_init(engine, engine_act_on_failures);
 	recorder_init(&engine->recorder, config->record);
 	return 0;
+
+fini_kept:
+	kept_pool_fini(&engine->kept);
+fini_send_rooms:
+	send_rooms_fini(&engine->send_rooms);
+	return -ENOMEM;
 }
 
 void engine_fini(struct engine *engine)
@@ -118,6 +124,7 @@ void engine_fini(struct engine *engine)
 	assert(engine->placement.delivered == engine->placement.queued);
 	send_rooms_fini(&engine->send_rooms);
 	kept_pool_fini(&engine->kept);
+	parting_fini(&engine->parting);
 	key_table_fini(&engine->qps);
 	key_table_fini(&engine->mrs);
 	key_table_fini(&engine->srqs);
@@ -419,18 +426,47 @@ static bool requester_transmit_next(struct engine *engine, struct qp *qp,
 	return true;
 }
 
+/*
+ * Whether an acknowledgement is to leave behind the requests: it has waited for them, or one of
+ * them has failed, and the QP with it.
+ */
+static bool is_acknowledgement_left(struct qp *qp)
+{
+	return delayed_acknowledgement_follows(qp) ||
+	       (qp->state == RNIC_QP_STATE_ERR && qp->responder.has_acknowledge);
+}
+
 /* Answers go first, but an acknowledgement may leave behind the requests. */
 static bool qp_transmit(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	return congestion_transmit(engine, qp, out) ||
 	       (qp->requester.owes_probe && peer_probe_transmit(engine, qp, out)) ||
 	       responder_transmit(engine, qp, out) || requester_transmit_next(engine, qp, out) ||
-	       (delayed_acknowledgement_follows(qp) && responder_transmit(engine, qp, out));
+	       (is_acknowledgement_left(qp) && responder_transmit(engine, qp, out));
+}
+
+static void count_sent(struct engine *engine, const struct packet_builder *out)
+{
+	engine->counters[COUNTER_SENT_PACKETS]++;
+	engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
+}
+
+static bool transmit_parting(struct engine *engine, struct packet_builder *out)
+{
+	if (!parting_take(&engine->parting, &out->packet))
+		return false;
+	out->piece_count = 0;
+	out->qp = NULL;
+	return true;
 }
 
 bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
+	if (transmit_parting(engine, out)) {
+		count_sent(engine, out);
+		return true;
+	}
 	while (!list_is_empty(&engine->ready)) {
 		struct qp *qp = ready_list_next(engine);
 
@@ -438,8 +474,7 @@ bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t
 			qp_yield_turn(engine, qp);
 		} else if (qp_transmit(engine, qp, out)) {
 			engine->quantum++;
-			engine->counters[COUNTER_SENT_PACKETS]++;
-			engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
+			count_sent(engine, out);
 			qp->counters.sent_packets++;
 			qp->counters.sent_bytes += out->packet.payload_bytes;
 			RNIC_PROBE4(packet_sent, qp->qpn, out->packet.opcode, out->packet.psn.value,
@@ -546,4 +581,20 @@ bool engine_end_waits(struct engine *engine, bool none_came)
 		return false;
 	delayed_acknowledgement_end_waits(engine, none_came);
 	return true;
+}
+
+bool engine_hasten_acknowledgements(struct engine *engine)
+{
+	bool has_any = !parting_is_empty(&engine->parting);
+
+	engine_end_waits(engine, false);
+	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
+		struct qp *qp = key_table_slot(&engine->qps, slot);
+
+		if (qp == NULL || qp_is_closed(qp) || !qp->responder.has_acknowledge)
+			continue;
+		ready_list_add_first(qp);
+		has_any = true;
+	}
+	return has_any;
 }

@@ -101,6 +101,12 @@ void engine_packets_read(struct engine *engine, uint64_t now_ns);
  */
 bool engine_end_waits(struct engine *engine, bool none_came);
 
+/*
+ * The same for all acknowledgements that are owed, before anything else, since the owner ends.
+ * Returns whether there are any.
+ */
+bool engine_hasten_acknowledgements(struct engine *engine);
+
 /* The earliest instant at which engine_tick() has something to do; UINT64_MAX when none. */
 uint64_t engine_next_deadline_ns(const struct engine *engine);
 
@@ -110,7 +116,7 @@ void engine_tick(struct engine *engine, uint64_t now_ns);
 /* Whether engine_transmit() may have something to build. */
 static inline bool engine_has_ready(const struct engine *engine)
 {
-	return !list_is_empty(&engine->ready);
+	return !list_is_empty(&engine->ready) || !parting_is_empty(&engine->parting);
 }
 
 #endif

@@ -109,6 +109,9 @@ enum {
 	LIMIT_ACK_REPLIES = 4,
 	LIMIT_ACK_REPLIES_MOST = 64,
 
+	/* Acknowledgements of queue pairs that are gone; a turn ends no more of these. */
+	LIMIT_PARTING_PACKETS = 1024,
+
 	/*
 	 * UC and UD traffic of all QPs together, which nobody acknowledges: what may leave in a
 	 * millisecond and at once, counted like the window. A message counts more, for its cost in

@@ -20,6 +20,7 @@
 #include "lib/nic/engine/objects/placement_state.h"
 #include "lib/nic/engine/objects/send_rooms.h"
 #include "lib/nic/engine/reliability/pace.h"
+#include "lib/nic/engine/reliability/parting.h"
 #include "lib/nic/mem/memory_batch.h"
 #include "lib/nic/recorder/recorder.h"
 
@@ -39,6 +40,7 @@ struct engine {
 	struct list mcast_groups; /* struct mcast_group */
 	uint32_t mcast_group_count;
 	struct pace pace;
+	struct parting parting;
 	uint32_t quantum;	    /* packets that the QP at the head has sent in its turn */
 	struct memory_batch writes; /* inbound payload on its way to client memory */
 	struct placement placement; /* and what waits for it */

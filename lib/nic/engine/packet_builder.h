@@ -30,7 +30,7 @@ struct packet_builder {
 	struct rnic_packet packet;
 	uint32_t piece_count;
 	struct payload_piece pieces[LIMIT_SGES + 1];
-	struct qp *qp; /* the sender, for engine_payload_failed() */
+	struct qp *qp; /* the sender, for engine_payload_failed(); NULL: it is gone */
 };
 
 /*

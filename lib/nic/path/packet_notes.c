@@ -65,6 +65,8 @@ void packet_notes_sent(struct packet_notes *notes, struct engine *engine,
 	size_t length = 0;
 
 	text[0] = '\0';
+	if (built->qp == NULL)
+		return;
 	if (notes->program != NULL)
 		notes->program(notes->context, built->qp, text, CAPTURE_NOTE_BYTES);
 	length = strlen(text);

@@ -7,7 +7,7 @@
 #include "lib/nic/engine/progress/send_completion.h"
 #include "lib/nic/engine/progress/send_position.h"
 #include "lib/nic/engine/qp_state.h"
-#include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/qp_record.h"
 
@@ -48,8 +48,8 @@ void qp_note_trouble(struct qp *qp, enum verdict verdict)
 }
 
 /*
- * Forgets the queued answers, but for the last one after a failed request, those before it, and an
- * ACK that waits.
+ * Forgets the queued answers, but for those before a failed request, and for an acknowledgement and
+ * those before it: the program has the messages that it is for.
  */
 static void qp_error_stop_responder(struct qp *qp)
 {
@@ -58,10 +58,10 @@ static void qp_error_stop_responder(struct qp *qp)
 	responder->open_operation = RNIC_OPERATION_NONE;
 	responder->has_nak_pending = false;
 	kept_forget(qp->engine, &qp->kept);
-	if (responder->has_failed)
-		return;
-	responder_resources_clear(&responder->resources);
-	responder->has_acknowledge = delayed_acknowledgement_outlives_error(qp);
+	if (responder->has_acknowledge)
+		ready_list_add(qp);
+	else if (!responder->has_failed)
+		responder_resources_clear(&responder->resources);
 }
 
 void qp_enter_error(struct qp *qp, enum verdict verdict)

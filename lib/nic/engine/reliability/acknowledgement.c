@@ -33,3 +33,16 @@ void acknowledgement_queue(struct qp *qp, struct rnic_psn psn)
 	if (!acknowledgement_owes_nak(responder) && !owes_more)
 		acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, psn);
 }
+
+void acknowledgement_end_before(struct qp *qp, struct rnic_psn psn, uint32_t msn)
+{
+	struct responder *responder = &qp->responder;
+	const struct rnic_psn last = rnic_psn_add(psn, -1);
+	const bool is_first = msn == 0 && rnic_psn_equal(psn, rnic_psn(qp->attributes.rq_psn));
+
+	responder->has_acknowledge = false;
+	if (is_first || responder_resources_find(&responder->resources, last) != NULL)
+		return;
+	acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, last);
+	responder->acknowledge_msn = msn;
+}

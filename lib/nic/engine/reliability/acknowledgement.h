@@ -27,4 +27,11 @@ bool acknowledgement_owes_nak(const struct responder *responder);
  */
 void acknowledgement_queue(struct qp *qp, struct rnic_psn psn);
 
+/*
+ * The request of `psn` is not answered at all: queues an ACK of the requests before it, which had
+ * `msn` messages, in place of what was queued. No ACK may have the PSN of a READ or atomic, whose
+ * answer does the same: Linux rxe takes the operation for done.
+ */
+void acknowledgement_end_before(struct qp *qp, struct rnic_psn psn, uint32_t msn);
+
 #endif

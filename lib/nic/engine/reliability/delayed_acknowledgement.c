@@ -154,24 +154,6 @@ void delayed_acknowledgement_was_missed(struct qp *qp)
 	end_wait(qp);
 }
 
-bool delayed_acknowledgement_outlives_error(struct qp *qp)
-{
-	struct delayed_acknowledgement *delayed = &qp->delayed_acknowledgement;
-
-	if (delayed->stage == ACKNOWLEDGEMENT_AT_ONCE || !qp->responder.has_acknowledge ||
-	    acknowledgement_owes_nak(&qp->responder))
-		return false;
-	delayed->stage = ACKNOWLEDGEMENT_FOLLOWS;
-	ready_list_add(qp);
-	return true;
-}
-
-bool delayed_acknowledgement_is_under_way(const struct qp *qp)
-{
-	return qp->delayed_acknowledgement.stage != ACKNOWLEDGEMENT_AT_ONCE &&
-	       qp->responder.has_acknowledge;
-}
-
 void delayed_acknowledgement_forget(struct qp *qp)
 {
 	list_remove(&qp->delayed_acknowledgement.node);

@@ -38,15 +38,6 @@ void delayed_acknowledgement_sent(struct qp *qp);
 /* The peer has sent a request again: it misses its ACK, which leaves at once if it waits. */
 void delayed_acknowledgement_was_missed(struct qp *qp);
 
-/*
- * `qp` falls into an error. Returns whether an ACK waits, which is to leave yet: the program has
- * the message that the ACK is for.
- */
-bool delayed_acknowledgement_outlives_error(struct qp *qp);
-
-/* Whether an ACK waits, or is about to leave after a wait. */
-bool delayed_acknowledgement_is_under_way(const struct qp *qp);
-
 /* Forgets the wait, and that there was a ping-pong. */
 void delayed_acknowledgement_forget(struct qp *qp);
 

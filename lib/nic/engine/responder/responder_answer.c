@@ -110,18 +110,25 @@ static enum counter acknowledge_counter(uint8_t syndrome)
 	return COUNTER_SENT_NAKS;
 }
 
-static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct packet_builder *out)
+static void build_acknowledge(struct engine *engine, struct qp *qp, struct packet_builder *out)
 {
 	struct responder *responder = &qp->responder;
 
-	if (responder->syndrome == ACKNOWLEDGEMENT_SYNDROME)
-		responder->syndrome = credits_syndrome(engine, qp);
 	packet_builder_start(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0,
 			     responder->acknowledge_psn);
 	out->packet.aeth = (struct rnic_aeth){responder->syndrome, responder->acknowledge_msn};
 	responder->has_acknowledge = false;
 	delayed_acknowledgement_sent(qp);
 	engine->counters[acknowledge_counter(responder->syndrome)]++;
+}
+
+static void transmit_acknowledge(struct engine *engine, struct qp *qp, struct packet_builder *out)
+{
+	struct responder *responder = &qp->responder;
+
+	if (responder->syndrome == ACKNOWLEDGEMENT_SYNDROME)
+		responder->syndrome = credits_syndrome(engine, qp);
+	build_acknowledge(engine, qp, out);
 }
 
 /* All others get READ responses, be it one of no bytes. */
@@ -202,20 +209,23 @@ static bool transmit_read(struct engine *engine, struct qp *qp,
 /*
  * The region of a READ is not there any more. One that was answered before may come again only
  * because the network made a copy of it: then the peer passes over the NAK, and we over its
- * reason. Otherwise it breaks the connection.
+ * reason. Otherwise it breaks the connection, unless the application did so before.
  */
 static void refuse_read(struct engine *engine, struct qp *qp,
 			struct responder_resource *responder_resource, struct packet_builder *out)
 {
 	struct rnic_psn psn = rnic_psn_add(responder_resource->psn,
 					   (int32_t)responder_resource->answer.next_packet);
+	const bool in_own_error = qp->state == RNIC_QP_STATE_ERR && !qp->responder.has_failed;
 
 	engine->counters[COUNTER_ACCESS_ERRORS]++;
-	if (!responder_resource->is_repeat) {
+	if (!responder_resource->is_repeat && !in_own_error) {
 		responder_fail(engine, qp, VERDICT_BAD_RKEY, psn, false);
 		transmit_acknowledge(engine, qp, out);
 		return;
 	}
+	if (in_own_error)
+		qp->responder.has_acknowledge = false; /* it would stand for the READ, too */
 	responder_resource->is_pending = false;
 	packet_builder_start(qp, out, RNIC_OPERATION_ACKNOWLEDGE, RNIC_POSITION_ONLY, 0, psn);
 	out->packet.aeth = (struct rnic_aeth){
@@ -262,8 +272,7 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 	/* Nothing is acknowledged before its placement, nor read before earlier writes are placed.
 	 */
 	placement_run(engine);
-	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed &&
-	    !delayed_acknowledgement_is_under_way(qp))
+	if (qp->state == RNIC_QP_STATE_ERR && !responder->has_failed && !responder->has_acknowledge)
 		return false;
 	if (responder->report.is_owed) {
 		holes_build_report(qp, out);
@@ -288,4 +297,36 @@ bool responder_transmit(struct engine *engine, struct qp *qp, struct packet_buil
 		return false;
 	transmit_acknowledge(engine, qp, out);
 	return true;
+}
+
+/* The first answer that is to leave before the acknowledgement that is owed; NULL: none. */
+static const struct responder_resource *first_owed(struct responder *responder)
+{
+	const struct responder_resource *first =
+		responder_resources_next_pending(&responder->resources);
+
+	return responder->has_acknowledge && first != NULL &&
+			       answers_before_acknowledge(responder, first)
+		       ? first
+		       : NULL;
+}
+
+bool responder_owes_answers(struct qp *qp)
+{
+	return first_owed(&qp->responder) != NULL;
+}
+
+void responder_part(struct engine *engine, struct qp *qp)
+{
+	struct responder *responder = &qp->responder;
+	const struct responder_resource *unanswered = first_owed(responder);
+	struct packet_builder last;
+
+	if (unanswered != NULL)
+		acknowledgement_end_before(qp, unanswered->psn,
+					   (unanswered->msn - 1) & RNIC_PSN_MASK);
+	if (!responder->has_acknowledge)
+		return;
+	build_acknowledge(engine, qp, &last);
+	parting_add(&engine->parting, &last.packet);
 }

@@ -27,22 +27,25 @@ static void responder_fail_stop(struct engine *engine, struct qp *qp, enum verdi
 
 /*
  * The last answer after a failed request. A request that is not refused on the wire is not answered
- * at all, but the requests before it are acknowledged. No ACK may have the PSN of a READ or atomic,
- * whose answer does the same: Linux rxe takes the operation for done.
+ * at all, but the requests before it are acknowledged.
  */
 static void responder_fail_answer(struct qp *qp, const struct verdict_row *row, struct rnic_psn psn)
 {
-	struct responder *responder = &qp->responder;
-	struct rnic_psn last = rnic_psn_add(psn, -1);
-	bool is_first = responder->msn == 0 && rnic_psn_equal(psn, rnic_psn(qp->attributes.rq_psn));
-
-	responder->failed_psn = psn;
+	qp->responder.failed_psn = psn;
 	if (row->syndrome != VERDICT_NO_SYNDROME)
 		acknowledgement_owe(qp, row->syndrome, psn);
-	else if (!is_first && responder_resources_find(&responder->resources, last) == NULL)
-		acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, last);
 	else
-		responder->has_acknowledge = false;
+		acknowledgement_end_before(qp, psn, qp->responder.msn);
+}
+
+/* The QP is in ERR for another reason, which stands; nothing from `psn` on is acknowledged. */
+static void responder_fail_in_error(struct qp *qp, struct rnic_psn psn)
+{
+	struct responder *responder = &qp->responder;
+
+	responder_resources_cancel_from(&responder->resources, psn);
+	if (!responder->has_acknowledge || rnic_psn_distance(responder->acknowledge_psn, psn) >= 0)
+		acknowledgement_end_before(qp, psn, qp->responder.msn);
 }
 
 static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict verdict,
@@ -53,9 +56,12 @@ static void fail_reliable(struct engine *engine, struct qp *qp, enum verdict ver
 
 	assert(row->is_fatal);
 	/* Of two failures the earlier is reported; after an error of our own side none is. */
-	if (responder->has_failed ? rnic_psn_distance(psn, responder->failed_psn) >= 0
-				  : qp->state == RNIC_QP_STATE_ERR)
+	if (responder->has_failed && rnic_psn_distance(psn, responder->failed_psn) >= 0)
 		return;
+	if (!responder->has_failed && qp->state == RNIC_QP_STATE_ERR) {
+		responder_fail_in_error(qp, psn);
+		return;
+	}
 	responder_resources_cancel_from(&responder->resources, psn);
 	responder_fail_answer(qp, row, psn);
 	if (responder->has_failed)

@@ -20,6 +20,7 @@
 #include "lib/nic/engine/objects/kept.h"
 #include "lib/nic/engine/objects/qp_record.h"
 #include "lib/nic/engine/responder/responder.h"
+#include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/verbs/qp_attributes.h"
 #include "lib/nic/engine/verbs/qp_transition.h"
 #include "lib/nic/engine/verbs/srq.h"
@@ -204,6 +205,7 @@ static void qp_forget(struct qp *qp)
 	/* Received payload belongs to the client; the QP may fall into error over its placement, no
 	 * matter. */
 	placement_run(engine);
+	responder_part(engine, qp);
 	kept_forget(engine, &qp->kept);
 	kept_forget(engine, &qp->kept_responses);
 	send_position_reset(engine, qp);
@@ -214,6 +216,14 @@ static void qp_forget(struct qp *qp)
 	qp->peer_window = NULL;
 	ready_list_remove(qp);
 	list_remove(&qp->built_node);
+}
+
+bool qp_hasten_answers(struct qp *qp)
+{
+	if (!responder_owes_answers(qp))
+		return false;
+	ready_list_add_first(qp);
+	return true;
 }
 
 void qp_destroy(struct qp *qp)

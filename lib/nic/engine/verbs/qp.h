@@ -39,6 +39,13 @@ struct qp_config {
  */
 int qp_create(struct engine *engine, const struct qp_config *config, struct qp **qp);
 
+/*
+ * Whether the peer lacks answers that are to leave before an acknowledgement, and would not get
+ * that if the QP went to RESET or were destroyed now. They leave next. In all other cases the QP
+ * leaves its acknowledgement behind (parting.h).
+ */
+bool qp_hasten_answers(struct qp *qp);
+
 /* Frees the QP, without completions for what is still posted. */
 void qp_destroy(struct qp *qp);
 

@@ -358,7 +358,7 @@ static void a_stream_makes_nobody_wait(void **state)
 	}
 }
 
-static void a_queue_pair_that_goes_takes_the_wait_along(void **state)
+static void a_queue_pair_that_goes_ends_the_wait(void **state)
 {
 	struct ping_pong *game = *state;
 	const struct rnic_qp_attributes reset = {.state = RNIC_QP_STATE_RESET};
@@ -367,6 +367,7 @@ static void a_queue_pair_that_goes_takes_the_wait_along(void **state)
 	expect_nothing(game);
 	assert_int_equal(qp_modify(game->fixture->qp, &reset, RNIC_QP_ATTR_STATE), 0);
 	assert_true(delayed_acknowledgement_next_ns(&game->fixture->engine) == UINT64_MAX);
+	expect_next(game, RNIC_OPERATION_ACKNOWLEDGE);
 	expect_nothing(game);
 }
 
@@ -390,7 +391,7 @@ int main(void)
 		WITH_PING_PONG(an_ack_outlives_a_fatal_nak),
 		WITH_PING_PONG(news_of_credits_do_not_wait),
 		WITH_PING_PONG(a_copy_ends_the_wait),
-		WITH_PING_PONG(a_queue_pair_that_goes_takes_the_wait_along),
+		WITH_PING_PONG(a_queue_pair_that_goes_ends_the_wait),
 		WITHOUT(a_slow_program_makes_nobody_wait),
 		WITHOUT(a_stream_makes_nobody_wait),
 	};

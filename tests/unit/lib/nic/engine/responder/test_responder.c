@@ -725,6 +725,7 @@ static void error_flushes_every_receive(void **state)
 	bench_post(&bench, 99, 0, 1);
 	qp_flush_receives(bench.qp);
 	expect_completion(&bench, 99, RNIC_WC_WR_FLUSH_ERR);
+	expect_acknowledge(&bench, 0x1f, PSN, 0);
 	expect_silence(&bench);
 }
 
