@@ -26,6 +26,7 @@
 #include "proto/base/time_units.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,9 @@
 #define KEPT_MEMORY_PARTS 16
 
 #define DEVICE_EVENTS 64
+
+/* A port that takes nothing for so long takes nothing more. */
+#define ACKNOWLEDGE_ALL_NS (100 * RNIC_NS_PER_MS)
 
 _Static_assert(DEVICE_REASON_BYTES >= PORT_TEXT_BYTES, "every sentence fits");
 
@@ -256,10 +260,24 @@ void device_end_waits(struct device *device)
 	data_path_end_waits(&device->path, false, device->sessions.now_ns);
 }
 
+void device_acknowledge_all(struct device *device)
+{
+	uint64_t now_ns = clock_now_ns();
+	const uint64_t end_ns = now_ns + ACKNOWLEDGE_ALL_NS;
+
+	while (!data_path_acknowledge_all(&device->path, now_ns) && now_ns < end_ns) {
+		sched_yield();
+		now_ns = clock_now_ns();
+		engine_tick(&device->engine, now_ns);
+	}
+}
+
+/* Queue pairs that end with their programs may leave acknowledgements behind. */
 void device_close(struct device *device)
 {
-	device_end_waits(device);
+	device_acknowledge_all(device);
 	peer_teardown_all(&device->connections.peers);
+	device_acknowledge_all(device);
 	served_set_fini(&device->connections.peers);
 	session_set_fini(&device->sessions);
 	if (device->has_sigbus_guard)

@@ -159,10 +159,16 @@ void device_note_sleep(struct device *device);
 void device_withdraw_sleep(struct device *device);
 
 /*
- * Sends acknowledgements that wait for later packets. So do requests, the end of a client,
- * device_prepare_sleep() and device_close().
+ * Sends acknowledgements that wait for later packets. So do requests, the end of a client, and
+ * device_prepare_sleep().
  */
 void device_end_waits(struct device *device);
+
+/*
+ * Sends all acknowledgements that are owed, and waits a while for a port that takes nothing: the
+ * process is about to end. So does device_close().
+ */
+void device_acknowledge_all(struct device *device);
 
 /* Notes what the clients' libraries refused: the program of the device exits. */
 void device_note_refusals(const struct device *device);

@@ -2,14 +2,17 @@
 #include "daemon/device/host_program/direct_turn.h"
 
 #include "lib/wait/clock.h"
+#include "proto/base/time_units.h"
 
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DIRECT_YIELDS 100
-#define DIRECT_EVENTS 8
+#define DIRECT_YIELDS  100
+#define DIRECT_EVENTS  8
+#define DIRECT_EXIT_NS (200 * (long)RNIC_NS_PER_MS)
 
 /*
  * Tries for as long as a turn takes: to sleep in the kernel and be woken takes longer. The holder
@@ -309,15 +312,34 @@ void direct_device_serve(struct rnic_direct *direct)
 	direct_unlock(direct, cancellation);
 }
 
+/*
+ * The program may exit from a signal handler in the midst of a turn, which then never ends. Another
+ * thread's turn ends as soon as that thread has a processor.
+ */
+static bool direct_lock_to_exit(struct rnic_direct *direct)
+{
+	struct timespec until;
+
+	if (direct_try_lock(direct))
+		return true;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += DIRECT_EXIT_NS;
+	if (until.tv_nsec >= (long)RNIC_NS_PER_SECOND) {
+		until.tv_nsec -= (long)RNIC_NS_PER_SECOND;
+		until.tv_sec++;
+	}
+	return pthread_mutex_clocklock(&direct->lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
 void direct_device_end_waits(struct rnic_direct *direct)
 {
 	int cancellation;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-	if (direct_try_lock(direct)) {
+	if (direct_lock_to_exit(direct)) {
 		if (direct->is_open) {
 			direct_turn(direct, clock_now_ns());
-			device_end_waits(direct->device);
+			device_acknowledge_all(direct->device);
 			device_note_refusals(direct->device);
 		}
 		pthread_mutex_unlock(&direct->lock);

@@ -74,6 +74,14 @@ void data_path_end_waits(struct data_path *path, bool none_came, uint64_t now_ns
 		transmit_run(&path->transmit, now_ns);
 }
 
+bool data_path_acknowledge_all(struct data_path *path, uint64_t now_ns)
+{
+	while (engine_hasten_acknowledgements(path->engine) || transmit_is_blocked(&path->transmit))
+		if (transmit_run(&path->transmit, now_ns) == 0)
+			return false;
+	return true;
+}
+
 bool data_path_has_work(const struct data_path *path)
 {
 	return !transmit_is_blocked(&path->transmit) && engine_has_ready(path->engine);

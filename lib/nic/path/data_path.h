@@ -66,6 +66,12 @@ uint32_t data_path_turn_to_send(struct data_path *path, uint32_t (*take_work)(vo
 /* Sends the acknowledgements that wait for a request: engine_end_waits(). */
 void data_path_end_waits(struct data_path *path, bool none_came, uint64_t now_ns);
 
+/*
+ * Sends all acknowledgements that are owed, and what has to leave before them: the owner ends.
+ * False: the port takes no more now.
+ */
+bool data_path_acknowledge_all(struct data_path *path, uint64_t now_ns);
+
 /* Whether packets are ready that the port would take: another turn has work at once. */
 bool data_path_has_work(const struct data_path *path);
 

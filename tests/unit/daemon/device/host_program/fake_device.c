@@ -63,10 +63,10 @@ void device_note_refusals(const struct device *device)
 	(void)device;
 }
 
-void device_end_waits(struct device *device)
+void device_acknowledge_all(struct device *device)
 {
 	(void)device;
-	fake_device.ended_waits++;
+	fake_device.farewells++;
 }
 
 void device_note_sleep(struct device *device)

@@ -16,7 +16,7 @@ struct fake_device {
 	uint32_t received;
 	uint32_t turns; /* that look for arrivals */
 	uint32_t turns_to_send;
-	uint32_t ended_waits;
+	uint32_t farewells;
 	uint64_t stats_due_ns; /* 0: the statistics page is fresh */
 	uint32_t stats_refreshes;
 	bool has_work;	       /* left by each turn */

@@ -6,10 +6,14 @@
 #include "tests/unit/daemon/device/host_program/fake_device.h"
 #include "tests/unit/unit_test.h"
 
+#include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 static uint64_t clock_ns;
+static atomic_bool is_in_turn;
 
 uint64_t __wrap_clock_now_ns(void);
 
@@ -231,7 +235,33 @@ static void an_exit_sends_what_waits(void **state)
 	post_two(direct);
 	direct_device_end_waits(direct);
 	assert_int_equal(direct->turns.posts, 0);
-	assert_int_equal(fake_device.ended_waits, 1);
+	assert_int_equal(fake_device.farewells, 1);
+}
+
+/* A thread that has lost its processor in the midst of a turn. */
+static void *take_a_long_turn(void *context)
+{
+	struct rnic_direct *direct = context;
+
+	pthread_mutex_lock(&direct->lock);
+	atomic_store(&is_in_turn, true);
+	poll(NULL, 0, 50);
+	pthread_mutex_unlock(&direct->lock);
+	return NULL;
+}
+
+static void an_exit_waits_for_the_turn_of_another_thread(void **state)
+{
+	struct rnic_direct *direct = *state;
+	pthread_t thread;
+
+	atomic_store(&is_in_turn, false);
+	assert_int_equal(pthread_create(&thread, NULL, take_a_long_turn, direct), 0);
+	while (!atomic_load(&is_in_turn))
+		sched_yield();
+	direct_device_end_waits(direct);
+	assert_int_equal(fake_device.farewells, 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* The program exits from a signal handler, in the midst of a turn. */
@@ -243,7 +273,7 @@ static void an_exit_within_a_turn_sends_nothing(void **state)
 	direct_device_end_waits(direct);
 	pthread_mutex_unlock(&direct->lock);
 	assert_int_equal(fake_device.turns, 0);
-	assert_int_equal(fake_device.ended_waits, 0);
+	assert_int_equal(fake_device.farewells, 0);
 }
 
 int main(void)
@@ -269,6 +299,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_busy_program_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_exit_sends_what_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_exit_waits_for_the_turn_of_another_thread,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_exit_within_a_turn_sends_nothing, set_up,
 						tear_down),
 	};
