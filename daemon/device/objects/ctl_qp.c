@@ -10,11 +10,14 @@
 #include "lib/nic/engine/verbs/qp.h"
 #include "proto/base/bits.h"
 #include "proto/base/checked.h"
+#include "proto/base/time_units.h"
 #include "proto/shm/ring.h"
 #include "proto/wire/headers.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define LIMIT_ANSWERS_MS 100
 
 /* Refuses capacities above the maxima of the device, and grants the others. */
 static int qp_grant(struct ctl_call *call, const struct rnic_ctl_create_qp *request,
@@ -331,6 +334,30 @@ static int qp_connect(struct ctl_call *call, struct session_qp *qp,
 	return result;
 }
 
+/*
+ * The program has seen messages whose acknowledgement is to leave behind answers to READs, for
+ * which the queue pair is needed. -EINPROGRESS: it stays until these have left; 0 after
+ * LIMIT_ANSWERS_MS.
+ */
+static int qp_await_answers(struct ctl_call *call, const struct session_qp *qp)
+{
+	const uint32_t now_ms = (uint32_t)(call->session->set->now_ns / RNIC_NS_PER_MS);
+
+	if (!qp_hasten_answers(qp->qp))
+		return 0;
+	if (call->progress[0] == 0) {
+		call->progress[0] = 1;
+		call->progress[1] = now_ms;
+	}
+	return now_ms - call->progress[1] < LIMIT_ANSWERS_MS ? -EINPROGRESS : 0;
+}
+
+static bool is_to_reset(const struct rnic_ctl_modify_qp *request)
+{
+	return (request->mask & RNIC_QP_ATTR_STATE) != 0 &&
+	       request->attributes.state == RNIC_QP_STATE_RESET;
+}
+
 int ctl_modify_qp(struct ctl_call *call)
 {
 	const struct rnic_ctl_modify_qp *request = (const void *)call->request.payload;
@@ -344,6 +371,8 @@ int ctl_modify_qp(struct ctl_call *call)
 		return result;
 	if (request->rts_mask != 0)
 		return qp_connect(call, qp, request);
+	if (is_to_reset(request) && qp_await_answers(call, qp) != 0)
+		return -EINPROGRESS;
 	qp_flush_sends_of_sqe(qp, request);
 	result = qp_step(call, qp->qp, &request->attributes, request->mask);
 	if (result == 0)
@@ -373,6 +402,8 @@ int ctl_destroy_qp(struct ctl_call *call)
 
 	if (qp == NULL)
 		return ctl_refuse(call, -EINVAL, "no such queue pair");
+	if (qp_await_answers(call, qp) != 0)
+		return -EINPROGRESS;
 	post_refusal_note(qp);
 	session_free_qp(call->session, qp);
 	return 0;

@@ -16,6 +16,7 @@
 #include "lib/nic/engine/engine.h"
 #include "lib/nic/engine/progress/qp_error.h"
 #include "lib/nic/engine/verbs/qp.h"
+#include "proto/base/time_units.h"
 #include "proto/shm/ring.h"
 #include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
@@ -238,6 +239,7 @@ static int connect_qp(struct fixture *f, uint32_t mask, uint32_t rts_mask)
 				.dest_qpn = 17,
 				.rq_psn = 18,
 				.sq_psn = 19,
+				.max_dest_rd_atomic = 1,
 				.timeout = 14,
 				.path =
 					{
@@ -523,6 +525,96 @@ static void test_which_rule_decides(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* --- a queue pair that goes, with answers that its peer lacks --------------------------------- */
+
+static void receive(struct fixture *f, enum rnic_operation operation, uint32_t psn)
+{
+	const int opcode = rnic_opcode_find(RNIC_SERVICE_RC, operation, RNIC_POSITION_ONLY, 0);
+	const struct rnic_packet packet = {
+		.addresses = {.source = f->qp->qp->attributes.path.dest_gid,
+			      .dest = f->engine.gids[0],
+			      .source_port = RNIC_UDP_PORT},
+		.row = rnic_opcode_row((uint8_t)opcode),
+		.opcode = (uint8_t)opcode,
+		.ack_request = true,
+		.pkey = 0xffff,
+		.dest_qpn = f->qp->qp->qpn,
+		.psn = rnic_psn(psn),
+	};
+
+	engine_receive(&f->engine, &packet, 0);
+	engine_flush(&f->engine, 0);
+}
+
+/* A READ and a WRITE, of no bytes both. */
+static void owe_answers(struct fixture *f)
+{
+	struct qp *qp = f->qp->qp;
+
+	assert_int_equal(connect_qp(f, TO_RTR, TO_RTS), 0);
+	qp->attributes.access_flags = RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_WRITE;
+	receive(f, RNIC_OPERATION_READ_REQUEST, qp->responder.expected_psn.value);
+	receive(f, RNIC_OPERATION_WRITE, qp->responder.expected_psn.value);
+	assert_true(qp->responder.has_acknowledge);
+}
+
+static void expect_sent(struct fixture *f, enum rnic_operation operation)
+{
+	struct packet_builder out;
+
+	assert_true(engine_transmit(&f->engine, &out, 0));
+	assert_int_equal(out.packet.row->operation, operation);
+}
+
+static int end_qp(struct fixture *f, bool is_reset)
+{
+	const struct rnic_ctl_object destroy = {.handle = f->qp->handle};
+	const struct rnic_ctl_modify_qp reset = {
+		.qp = f->qp->handle,
+		.mask = RNIC_QP_ATTR_STATE,
+		.attributes = {.state = RNIC_QP_STATE_RESET},
+	};
+
+	return is_reset ? call(f, ctl_modify_qp, &reset, sizeof(reset))
+			: call(f, ctl_destroy_qp, &destroy, sizeof(destroy));
+}
+
+static void answers_leave_before(struct fixture *f, bool is_reset)
+{
+	struct packet_builder out;
+
+	owe_answers(f);
+	assert_int_equal(end_qp(f, is_reset), -EINPROGRESS);
+	expect_sent(f, RNIC_OPERATION_READ_RESPONSE);
+	expect_sent(f, RNIC_OPERATION_ACKNOWLEDGE);
+	assert_int_equal(end_qp(f, is_reset), 0);
+	assert_false(engine_transmit(&f->engine, &out, 0));
+}
+
+static void test_answers_leave_before_a_destruction(void **state)
+{
+	answers_leave_before(*state, false);
+}
+
+static void test_answers_leave_before_a_reset(void **state)
+{
+	answers_leave_before(*state, true);
+}
+
+/* The port takes nothing: the queue pair goes all the same. */
+static void test_answers_are_awaited_for_a_while(void **state)
+{
+	struct fixture *f = *state;
+	struct session_set *set = &f->family.device.sessions;
+
+	owe_answers(f);
+	assert_int_equal(end_qp(f, false), -EINPROGRESS);
+	set->now_ns += 99 * RNIC_NS_PER_MS;
+	assert_int_equal(end_qp(f, false), -EINPROGRESS);
+	set->now_ns += RNIC_NS_PER_MS;
+	assert_int_equal(end_qp(f, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +632,9 @@ int main(void)
 		TEST(test_held_ends_with_the_device),
 		TEST(test_not_held_when_disconnected),
 		TEST(test_which_rule_decides),
+		TEST(test_answers_leave_before_a_destruction),
+		TEST(test_answers_leave_before_a_reset),
+		TEST(test_answers_are_awaited_for_a_while),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
