@@ -89,7 +89,7 @@ bool icrc_check_is_good(struct icrc_check *check, const struct datagram *datagra
 		suspect_note(check, datagram);
 		return false;
 	}
-	check->is_from_counter = identification >= IDENTIFICATION_OF_BATCHES;
+	check->is_from_counter = identification_may_count(identification);
 	if (check->is_from_counter &&
 	    !identification_order_fits(&check->order, &datagram->addresses, identification,
 				       datagram->received_ns)) {

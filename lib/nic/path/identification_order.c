@@ -108,15 +108,11 @@ bool identification_order_fits(struct identification_order *order,
 			       const struct rnic_addresses *addresses, uint16_t identification,
 			       uint64_t received_ns)
 {
-	struct identification_sender *set, *sender;
-	uint32_t way;
-	uint64_t key;
+	const uint64_t key = key_of(addresses);
+	struct identification_sender *set = order->senders[set_of(key)];
+	struct identification_sender *sender;
+	const uint32_t way = way_find(set, key);
 
-	if (identification < IDENTIFICATION_OF_BATCHES)
-		return true;
-	key = key_of(addresses);
-	set = order->senders[set_of(key)];
-	way = way_find(set, key);
 	if (way == IDENTIFICATION_WAYS) {
 		sender = sender_place(set, received_ns);
 		*sender = (struct identification_sender){

@@ -55,11 +55,17 @@ struct identification_order {
 	struct identification_sender senders[IDENTIFICATION_SETS][IDENTIFICATION_WAYS];
 };
 
+/* Whether the identification is none of a segmented send: then its sender may count its packets. */
+static inline bool identification_may_count(uint16_t identification)
+{
+	return identification >= IDENTIFICATION_OF_BATCHES;
+}
+
 /*
- * Takes note of a packet with this identification, whose ICRC is right for no other. False: the
- * packet is doubtful. Its sender counts its packets, and the identification is far from what comes
- * next: the packet most likely is a damaged one. The sender's next packet is not doubtful. Numbers
- * below IDENTIFICATION_OF_BATCHES never are. For others the addresses are IPv4.
+ * Takes note of a packet with this identification, which may count, and whose ICRC is right for no
+ * other; the addresses are IPv4. False: the packet is doubtful. Its sender counts its packets, and
+ * the identification is far from what comes next: the packet most likely is a damaged one. The
+ * sender's next packet is not doubtful.
  */
 bool identification_order_fits(struct identification_order *order,
 			       const struct rnic_addresses *addresses, uint16_t identification,

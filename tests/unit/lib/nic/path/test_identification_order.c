@@ -42,7 +42,8 @@ static struct bench *bench_create(void)
 
 static bool bench_take(struct bench *bench, uint32_t identification)
 {
-	bool fits = identification_order_fits(&bench->order, &bench->addresses,
+	bool fits = !identification_may_count((uint16_t)identification) ||
+		    identification_order_fits(&bench->order, &bench->addresses,
 					      (uint16_t)identification, bench->now_ns);
 
 	bench->count++;
