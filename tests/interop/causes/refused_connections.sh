@@ -68,6 +68,12 @@ says_down() {
 	says_wait $server_pid && grep -qF "; the link is down: rnicctl link up" "$WORK/explained"
 }
 check "and why no request comes" wait_for 5 says_down
+connect_to "${side_address[0]}"
+is_named "the listener's link is down" 1 CM_UNANSWERED $client_pid
+check "nothing came back at all" grep -qF "nothing at all came back" "$WORK/explained"
+is_named "the listener's link is down" 1 LINK_DOWN --peer "${side_socket[0]}" $client_pid
+kill $client_pid
+wait_for 20 has_ended $client_pid
 check "the link comes up" on 0 "$BIN/rnicctl" link --socket "${side_socket[0]}" up
 connect_to "${side_address[0]}"
 wait_for 20 has_ended $client_pid

@@ -54,6 +54,15 @@ const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence,
 	return explain_cm_cause(*last);
 }
 
+bool explain_cm_has_heard(const struct evidence *evidence, uint32_t qpn)
+{
+	for (size_t i = 0; i < evidence->record_count; i++)
+		if (evidence->records[i].event == RNIC_RECORD_CM_RECEIVED &&
+		    evidence->records[i].qpn == qpn)
+			return true;
+	return false;
+}
+
 /* Whether the message is the refusal of which the trouble tells. */
 static bool is_refusal_of(const struct rnic_show_record *row,
 			  const struct rnic_show_trouble *trouble)

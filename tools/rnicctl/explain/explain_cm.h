@@ -29,6 +29,9 @@ const struct rnic_cause_row *explain_cm_cause(const struct rnic_show_record *row
 const struct rnic_cause_row *explain_cm_failure(const struct evidence *evidence, uint32_t qpn,
 						const struct rnic_show_record **last);
 
+/* Whether the peer's connection manager sent anything to queue pair `qpn`. */
+bool explain_cm_has_heard(const struct evidence *evidence, uint32_t qpn);
+
 /* Whether the explanation of a queue pair says the same as the trouble about its connection. */
 bool explain_cm_tells(const struct evidence *evidence, const struct rnic_show_trouble *trouble);
 

@@ -2,6 +2,8 @@
 /* The two ends of a connection in the records of one or more daemons, and their clocks. */
 #include "tools/rnicctl/explain/explain_inquiry.h"
 
+#include "proto/wire/gid.h"
+
 #include <string.h>
 
 #define SLACK_OF_QUESTION_US   20000  /* a daemon takes so long to answer */
@@ -196,6 +198,46 @@ void inquiry_find_peer(struct inquiry *inquiry, const struct evidence *sources, 
 		return;
 	}
 	*peer = (struct end){0};
+}
+
+/* The address in the row of a connection that waits for its answer; NULL: none, or several do. */
+static const struct rnic_gid *find_asked(const struct end *own)
+{
+	const struct rnic_show_record *ring = end_first_of(own->evidence, own->qpn);
+	const struct rnic_gid *found = NULL;
+
+	for (size_t i = 0; ring != NULL && i < own->evidence->connection_count; i++) {
+		const struct rnic_show_cm *row = &own->evidence->connections[i];
+
+		if (row->client_id != ring->client_id || row->peer_port == 0)
+			continue;
+		if (found != NULL && !rnic_gid_equal(found, &row->peer))
+			return NULL;
+		found = &row->peer;
+	}
+	return found;
+}
+
+static bool has_listener(const struct evidence *evidence, const struct rnic_gid *address)
+{
+	for (size_t i = 0; i < evidence->connection_count; i++)
+		if (strcmp(evidence->connections[i].state, "listening") == 0 &&
+		    rnic_gid_equal(&evidence->connections[i].local, address))
+			return true;
+	return false;
+}
+
+void inquiry_find_listener(struct inquiry *inquiry, const struct evidence *sources, size_t count)
+{
+	const struct rnic_gid *asked = find_asked(&inquiry->own);
+
+	for (size_t i = 1; asked != NULL && i < count; i++) {
+		if (!has_listener(&sources[i], asked))
+			continue;
+		inquiry->peer = (struct end){.evidence = &sources[i]};
+		align_ages(inquiry, sources, &sources[i]);
+		return;
+	}
 }
 
 /* The last PSN of this kind that the end's ring tells; false: none. */

@@ -73,6 +73,12 @@ bool end_find(struct end *end, const struct evidence *evidence, uint32_t qpn, ui
 /* Finds the other end in the sources, of which the first one has the own end. */
 void inquiry_find_peer(struct inquiry *inquiry, const struct evidence *sources, size_t count);
 
+/*
+ * Takes as the other end the daemon that has a listener at the address that the own end asks for a
+ * connection; no source has the own queue pair's peer.
+ */
+void inquiry_find_listener(struct inquiry *inquiry, const struct evidence *sources, size_t count);
+
 /* The last PSN of this kind that the end's ring tells; false: none. */
 bool end_psn(const struct end *end, enum rnic_record_event event, uint32_t *psn, uint32_t *value);
 
@@ -96,6 +102,10 @@ void explain_say_lead(const struct inquiry *inquiry, char detail[EXPLAIN_TEXT_BY
 /* Between what the cause is undetermined, and what would decide. */
 void explain_say_undetermined(const struct inquiry *inquiry, size_t source_count,
 			      struct explanation *explanation);
+
+/* The same of a connection to which nothing came back, or only from the connection manager. */
+void explain_say_unanswered(const struct inquiry *inquiry, bool has_heard,
+			    struct explanation *explanation);
 
 /* Says what the records lack, where that may hide a cause. */
 void explain_say_gaps(const struct inquiry *inquiry, size_t source_count,

@@ -342,8 +342,28 @@ static void judge_wait(struct inquiry *inquiry, const struct evidence *sources, 
 		snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "It waits for %s.", text);
 }
 
+/* A request for the connection had no answer up to the last time that it was sent. */
+static void judge_unanswered(struct inquiry *inquiry, const struct evidence *sources, size_t count,
+			     const struct rnic_show_record *last, struct explanation *explanation)
+{
+	const bool has_heard = explain_cm_has_heard(inquiry->own.evidence, inquiry->own.qpn);
+
+	inquiry->limit_us = end_age(&inquiry->own, last);
+	if (!has_heard)
+		consider_port(inquiry, &inquiry->own);
+	if (inquiry->peer.evidence == NULL)
+		inquiry_find_listener(inquiry, sources, count);
+	if (!has_heard && inquiry->peer.evidence != NULL)
+		consider_port(inquiry, &inquiry->peer);
+	if (inquiry->lead.cause == RNIC_CAUSE_PASS)
+		explain_say_unanswered(inquiry, has_heard, explanation);
+	else
+		explanation->error = explanation->cause;
+}
+
 /* Whether the connection did not come about: then the messages of it say why. */
-static bool judge_connection(const struct inquiry *inquiry, struct explanation *explanation)
+static bool judge_connection(struct inquiry *inquiry, const struct evidence *sources, size_t count,
+			     struct explanation *explanation)
 {
 	const struct rnic_show_record *last;
 	const struct rnic_cause_row *cause =
@@ -354,15 +374,18 @@ static bool judge_connection(const struct inquiry *inquiry, struct explanation *
 	explanation->cause = cause;
 	explanation->at_peer = last->event == RNIC_RECORD_CM_RECEIVED;
 	explain_step_text(last, explanation->detail, sizeof(explanation->detail));
+	if (!explanation->at_peer && cause->code == RNIC_CAUSE_CM_UNANSWERED)
+		judge_unanswered(inquiry, sources, count, last, explanation);
 	return true;
 }
 
 /* The queue pair was brought to ERR: because nobody connected it, or because the peer ended. */
-static void judge_flush(struct inquiry *inquiry, struct explanation *explanation)
+static void judge_flush(struct inquiry *inquiry, const struct evidence *sources, size_t count,
+			struct explanation *explanation)
 {
 	const struct evidence *own = inquiry->own.evidence;
 
-	if (judge_connection(inquiry, explanation))
+	if (judge_connection(inquiry, sources, count, explanation))
 		return;
 	for (size_t i = 0; i < own->record_count; i++)
 		if (explain_cm_is_end(&own->records[i]) && own->records[i].qpn == inquiry->own.qpn)
@@ -389,7 +412,7 @@ static void judge_unfailed(struct inquiry *inquiry, const struct evidence *sourc
 {
 	const bool is_waiting = !has_finished(&inquiry->own);
 
-	if (judge_connection(inquiry, explanation))
+	if (judge_connection(inquiry, sources, count, explanation))
 		return;
 	if (evidence_of_device(inquiry->own.evidence, RNIC_RECORD_QP_ENDED, inquiry->own.qpn,
 			       EVIDENCE_ANY) == NULL &&
@@ -423,7 +446,7 @@ static void judge_all(struct inquiry *inquiry, const struct evidence *sources, s
 			consider_peer_trouble(inquiry);
 		consider_region(inquiry, &inquiry->peer);
 	} else if (error != NULL && error->detail == RNIC_CAUSE_FLUSHED) {
-		judge_flush(inquiry, explanation);
+		judge_flush(inquiry, sources, count, explanation);
 	} else if (error != NULL) {
 		consider_region(inquiry, &inquiry->own);
 	} else {

@@ -89,6 +89,27 @@ void explain_say_undetermined(const struct inquiry *inquiry, size_t source_count
 	snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "Undetermined between %s", decides);
 }
 
+void explain_say_unanswered(const struct inquiry *inquiry, bool has_heard,
+			    struct explanation *explanation)
+{
+	const char *decides;
+
+	if (has_heard)
+		decides = "a program there that does not answer its connection requests, and "
+			  "answers that are lost. The peer's record would decide.";
+	else if (inquiry->peer.evidence != NULL)
+		decides =
+			"requests and answers that are lost, on the way or in a firewall: nothing "
+			"at all came back, and the listener's link is up. A capture at the peer "
+			"(rnicd --capture) would decide.";
+	else
+		decides = "a host without a running rnicd, a link that is down there, and a way or "
+			  "firewall that drops UDP port 4791: nothing at all came back. What the "
+			  "peer knows would decide: rnicctl show device there, or --peer SOCKET.";
+	explanation->is_undetermined = true;
+	snprintf(explanation->detail, EXPLAIN_TEXT_BYTES, "Undetermined between %s", decides);
+}
+
 /* What is not recorded of the end's queue pair: RNIC_RECORD_GAP_*. */
 static uint32_t gaps_of(const struct end *end)
 {

@@ -262,6 +262,94 @@ static void test_refused_connections(void **state)
 	}
 }
 
+/*
+ * A request for a connection without an answer: nothing came back at all, or an MRA did. The link
+ * of the daemon that has the listener was down before the last request, or went down behind it.
+ */
+static const struct unanswered {
+	struct rnic_show_record own; /* before the request, or the MRA */
+	struct rnic_show_record peer;
+	bool has_listener;
+	uint8_t cause;
+	bool at_peer;
+	const char *words; /* of what is not determined; NULL: nothing is not */
+} unanswered_cases[] = {
+	{{0}, {0}, false, RNIC_CAUSE_CM_UNANSWERED, false, "nothing at all came back"},
+	{{.event = RNIC_RECORD_CM_RECEIVED, .detail = RNIC_CM_MRA, .qpn = OWN},
+	 {0},
+	 false,
+	 RNIC_CAUSE_CM_UNANSWERED,
+	 false,
+	 "a program there that does not answer"},
+	{{.event = RNIC_RECORD_LINK}, {0}, false, RNIC_CAUSE_LINK_DOWN, false, NULL},
+	{{.event = RNIC_RECORD_LINK, .detail = 1},
+	 {0},
+	 true,
+	 RNIC_CAUSE_CM_UNANSWERED,
+	 false,
+	 "the listener's link is up"},
+	{{0},
+	 {.event = RNIC_RECORD_LINK, .age_us = 2000000},
+	 true,
+	 RNIC_CAUSE_LINK_DOWN,
+	 true,
+	 NULL},
+	{{0},
+	 {.event = RNIC_RECORD_LINK, .age_us = 2000000},
+	 false,
+	 RNIC_CAUSE_CM_UNANSWERED,
+	 false,
+	 "nothing at all came back"},
+	{{0},
+	 {.event = RNIC_RECORD_LINK, .age_us = 10},
+	 true,
+	 RNIC_CAUSE_CM_UNANSWERED,
+	 false,
+	 "the listener's link is up"},
+};
+
+static void test_unanswered(void **state)
+{
+	struct rnic_show_cm asks = {.client_id = 4, .peer_port = 7174, .peer = {{1}}};
+	struct rnic_show_cm listens = {.state = "listening", .local = {{1}}};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(unanswered_cases); i++) {
+		static struct explanation explanation;
+		struct rnic_show_record rows[] = {
+			unanswered_cases[i].own,
+			{.age_us = 1000000,
+			 .event = RNIC_RECORD_CM_SENT,
+			 .detail = RNIC_CM_REQ,
+			 .qpn = OWN,
+			 .client_id = 4,
+			 .run = 3},
+		};
+		struct rnic_show_record peer_row = unanswered_cases[i].peer;
+		const struct evidence both[] = {
+			{.boot_id = "b",
+			 .records = rows,
+			 .record_count = 2,
+			 .connections = &asks,
+			 .connection_count = 1},
+			{.boot_id = "b",
+			 .records = &peer_row,
+			 .record_count = 1,
+			 .connections = &listens,
+			 .connection_count = unanswered_cases[i].has_listener},
+		};
+
+		rows[0].age_us = 3000000;
+		rows[0].client_id = 4;
+		assert_true(explain_qp(both, 2, OWN, &explanation));
+		assert_int_equal(explanation.cause->code, unanswered_cases[i].cause);
+		assert_int_equal(explanation.at_peer, unanswered_cases[i].at_peer);
+		assert_int_equal(explanation.is_undetermined, unanswered_cases[i].words != NULL);
+		if (unanswered_cases[i].words != NULL)
+			assert_non_null(strstr(explanation.detail, unanswered_cases[i].words));
+	}
+}
+
 /* A link that went down is that of the peer's own device, not of another process's. */
 static void test_leads_of_another_device(void **state)
 {
@@ -656,6 +744,7 @@ int main(void)
 		cmocka_unit_test(test_loss_after_the_end),
 		cmocka_unit_test(test_leads_of_the_peer),
 		cmocka_unit_test(test_refused_connections),
+		cmocka_unit_test(test_unanswered),
 		cmocka_unit_test(test_leads_of_another_device),
 		cmocka_unit_test(test_device_that_failed),
 		cmocka_unit_test(test_farewell_of_a_lost_device),
