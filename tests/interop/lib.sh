@@ -122,7 +122,10 @@ wait_for() {
 	local deadline=$((SECONDS + $1 + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $deadline ] || return 1
+		if [ $SECONDS -ge $deadline ]; then
+			echo "# a wait ran out: $*" >&2
+			return 1
+		fi
 		sleep 0.05 # between two polls
 	done
 }

@@ -46,14 +46,14 @@ are_connected() {
 		holds 1 cm "any(row['state'] == 'connected' for row in rows)"
 }
 
-is_listening() {
+has_listener() {
 	holds 0 cm "any(row['state'] == 'listening' for row in rows)"
 }
 
 # start_pings SIZE: rping, whose client lets its server read from it and write to it for ever.
 start_pings() {
 	run 0 server rping -s -a "${side_address[0]}" -p $port -S "$1"
-	wait_for 20 is_listening || fail "the server listens" "$WORK/server.out"
+	wait_for 20 has_listener || fail "the server listens" "$WORK/server.out"
 	run 1 client rping -c -a "${side_address[0]}" -p $port -S "$1"
 	wait_for 20 are_connected || fail "they are connected" "$WORK/client.out"
 }
@@ -87,10 +87,11 @@ check "and nothing says so" sh -c "! '$BIN/rnicctl' explain --socket '${side_soc
 end_pings
 
 run 0 server rping -s -a "${side_address[0]}" -p $port
-wait_for 20 is_listening || fail "the server listens" "$WORK/server.out"
+wait_for 20 has_listener || fail "the server listens" "$WORK/server.out"
 signal_process STOP $server_pid
 is_named "a stopped listener" 0 PROGRAM_STOPPED here $server_pid
-end_process $server_pid
+signal_process KILL $server_pid
+wait_for 20 has_ended $server_pid
 
 # The rest is of device processes: a device that is inside its program ends with the program.
 if [ ${#direct[@]} -ne 0 ]; then
@@ -109,7 +110,7 @@ end_pings
 # A program that is killed while its own requests use its memory. Its server is stopped first, or
 # it would end with the TCP connection.
 run 0 server ib_write_bw -p $port -s 65536 -D 60
-wait_for 20 grep -q "Waiting for client" "$WORK/server.out"
+check "its server waits for it" wait_for 20 is_listening 0 $port
 run 1 client ib_write_bw -p $port -s 65536 -D 60 "${side_address[0]}"
 moves_data() {
 	holds 0 qps "any(int(row['received_packets']) > 1000 for row in rows)"
