@@ -168,10 +168,12 @@ signal_process() {
 	done
 }
 
-# end_process PID: sends TERM, and KILL to a process that does not end.
+# end_process PID: sends TERM, and KILL to a process that does not end. One that is stopped takes
+# TERM when it goes on.
 end_process() {
 	is_running "$1" || return 0
 	signal_process TERM "$1"
+	signal_process CONT "$1"
 	wait_for 5 has_ended "$1" || signal_process KILL "$1"
 }
 

@@ -90,8 +90,7 @@ run 0 server rping -s -a "${side_address[0]}" -p $port
 wait_for 20 has_listener || fail "the server listens" "$WORK/server.out"
 signal_process STOP $server_pid
 is_named "a stopped listener" 0 PROGRAM_STOPPED here $server_pid
-signal_process KILL $server_pid
-wait_for 20 has_ended $server_pid
+end_process $server_pid
 
 # The rest is of device processes: a device that is inside its program ends with the program.
 if [ ${#direct[@]} -ne 0 ]; then
