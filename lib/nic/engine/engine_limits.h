@@ -109,7 +109,7 @@ enum {
 	LIMIT_ACK_REPLIES = 4,
 	LIMIT_ACK_REPLIES_MOST = 64,
 
-	/* Acknowledgements of queue pairs that are gone; a turn ends no more of these. */
+	/* Acknowledgements of queue pairs that are gone, while the port takes none (parting.h). */
 	LIMIT_PARTING_PACKETS = 1024,
 
 	/*
