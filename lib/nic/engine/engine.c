@@ -451,20 +451,19 @@ static void count_sent(struct engine *engine, const struct packet_builder *out)
 	engine->counters[COUNTER_SENT_BYTES] += out->packet.payload_bytes;
 }
 
-static bool transmit_parting(struct engine *engine, struct packet_builder *out)
+static void transmit_parting(struct engine *engine, struct packet_builder *out)
 {
-	if (!parting_take(&engine->parting, &out->packet))
-		return false;
+	parting_take(&engine->parting, &out->packet);
 	out->piece_count = 0;
 	out->qp = NULL;
-	return true;
+	count_sent(engine, out);
 }
 
 bool engine_transmit(struct engine *engine, struct packet_builder *out, uint64_t now_ns)
 {
 	engine->now_ns = now_ns;
-	if (transmit_parting(engine, out)) {
-		count_sent(engine, out);
+	if (!parting_is_empty(&engine->parting)) {
+		transmit_parting(engine, out);
 		return true;
 	}
 	while (!list_is_empty(&engine->ready)) {

@@ -3,6 +3,7 @@
 
 #include "lib/nic/engine/engine_limits.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,10 +28,8 @@ void parting_add(struct parting *parting, const struct rnic_packet *packet)
 		parting->packets[parting->end++ % LIMIT_PARTING_PACKETS] = *packet;
 }
 
-bool parting_take(struct parting *parting, struct rnic_packet *packet)
+void parting_take(struct parting *parting, struct rnic_packet *packet)
 {
-	if (parting_is_empty(parting))
-		return false;
+	assert(!parting_is_empty(parting));
 	*packet = parting->packets[parting->first++ % LIMIT_PARTING_PACKETS];
-	return true;
 }

@@ -25,8 +25,8 @@ void parting_fini(struct parting *parting);
 /* Keeps `packet`, which has no payload. */
 void parting_add(struct parting *parting, const struct rnic_packet *packet);
 
-/* Takes the oldest packet; false: there is none. */
-bool parting_take(struct parting *parting, struct rnic_packet *packet);
+/* Takes the oldest packet; there must be one (asserted). */
+void parting_take(struct parting *parting, struct rnic_packet *packet);
 
 static inline bool parting_is_empty(const struct parting *parting)
 {
