@@ -66,7 +66,8 @@ held_by() {
 		{
 			readlink "/proc/$process"/fd/*
 			cat "/proc/$process/maps"
-		} 2>/dev/null | grep -E "$names" | grep -vE 'memfd:rnic-(statistics|facts|lost)'
+		} 2>/dev/null | grep -E "$names" |
+			grep -vE 'memfd:rnic-(statistics|facts|lost|verb-rules|verb-hits)'
 		grep -sh '^Pid:' "/proc/$process"/fdinfo/* | grep -vwF "$processes"
 		# The loop of a device process has an eventfd of its own.
 		names="memfd:|/proc/[0-9]+/mem\$"

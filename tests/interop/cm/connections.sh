@@ -84,14 +84,20 @@ rping_beside() {
 	went_well "$WORK/beside.out"
 }
 
-# One server, and clients that come and go, two of them at a time.
+serves_first() {
+	has_ended "$first" || cm_is_ready connected
+}
+
+# One server, and clients that come and go, two of them at a time: the first one stays for longer
+# than the others take.
 persistent() {
-	local first
+	local first pings=20000
+	[ $count -ge 1000 ] || pings=2000
 	cm_start listening rping -P -s -a "$server" -p 7180 -S 1000 -- \
-		rping -c -a "$server" -p 7180 -C $count -S 1000
+		rping -c -a "$server" -p 7180 -C $pings -S 1000
 	first=$client_pid
 	# Its server knows of one new client at a time only.
-	wait_for 20 holds 0 cm "any(r['state'] == 'connected' for r in rows)"
+	check "rping -P: it serves one" wait_for 20 serves_first
 	for ((client = 1; client <= 5; client++)); do
 		check "rping -P: client $client beside another one" rping_beside
 	done
