@@ -75,7 +75,7 @@ wait_for 60 grep -q ready "$WORK/holder"
 echo "# a terminal"
 in_tmux new-session -d -x 120 -y 20 env -u RNIC_SOCKET bash --norc
 in_tmux set-option -g status off
-wait_for 10 sees '\$'
+check "the shell prompts" wait_for 10 sees '[$#] ?$'
 settings >"$WORK/before"
 show_top qps
 check "it shows all queue pairs" sees "queue pairs $QPS"
