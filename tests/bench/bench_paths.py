@@ -303,7 +303,7 @@ def measure_bottleneck(options, path):
 
 
 def beside_each_other(case, bench, tcp_options):
-    """Gb/s of a TCP stream and of a program beside it, which begin and end together."""
+    """Gb/s of a TCP stream and of a program beside it, both counted over the same seconds."""
     with contextlib.ExitStack() as running:
         server = case.start_server(bench, None)
         running.callback(server.stop)

@@ -427,8 +427,8 @@ static bool requester_transmit_next(struct engine *engine, struct qp *qp,
 }
 
 /*
- * Whether an acknowledgement is to leave behind the requests: it has waited for them, or one of
- * them has failed, and the QP with it.
+ * Whether an acknowledgement is to leave behind the requests: it has waited for them, or a request
+ * has failed and has put the QP into ERR.
  */
 static bool is_acknowledgement_left(struct qp *qp)
 {
