@@ -6,11 +6,12 @@
 
 topology_start one "$1" 4
 
-# explore STATUS RUNS NAME OPTION...: sets the file said.
+# explore STATUS RUNS NAME OPTION...: an example, or a program by its path; sets the file said.
 explore() {
 	local status=$1 runs=$2 name=$3
 	shift 3
-	rnic 0 --explore "$runs" --save "$WORK/found" "$@" -- "$BIN/explore/$name" 2>"$WORK/said"
+	[[ $name == */* ]] || name="$BIN/explore/$name"
+	rnic 0 --explore "$runs" --save "$WORK/found" "$@" -- "$name" 2>"$WORK/said"
 	[ $? -eq "$status" ] || { cat "$WORK/said" && false; }
 }
 
@@ -43,13 +44,15 @@ replays() {
 }
 
 bad_input() {
-	check "a program that always fails" explore 1 5 nothing
-	check "is none to explore" says "ended with status 127 without any fault"
-	check "classes that are none" explore 1 5 nothing --classes loss,luck
+	check "a program that is not there" explore 127 5 nothing
+	check "is named" says "explore/nothing: No such file or directory"
+	check "a program that always fails" explore 1 5 /bin/false
+	check "is none to explore" says "ended with status 1 without any fault"
+	check "classes that are none" explore 1 5 /bin/true --classes loss,luck
 	check "are refused" says 'the classes are loss, errno, events, order, delay'
-	check "no runs" explore 1 0 nothing
+	check "no runs" explore 1 0 /bin/true
 	check "are refused" says "no run explores nothing"
-	check "a budget that is none" explore 1 5 nothing --budget 5
+	check "a budget that is none" explore 1 5 /bin/true --budget 5
 	check "is refused" says '"5" is not a time of at most 60s'
 }
 
