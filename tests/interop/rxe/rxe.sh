@@ -15,21 +15,43 @@
 # suite of Debian.
 #
 # Environment: RNIC_TEST_LONG=1 (more of everything), RNIC_RXE_STAGES (a shell pattern of the stages
-# to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd).
+# to run), RNIC_RXE_CASES (one of the cases), RNIC_RXE_OPTIONS (more options for rnicd). Patterns
+# that no case matches are a failure.
 suite=${1:-}
 guest=${RNIC_BUILD:?}/rxe-guest${suite:+-$suite}
+here=$(cd "$(dirname "$0")" && pwd)
+export PYTHONDONTWRITEBYTECODE=1
+
+# The stages with a case that is wanted, each as OPTION OF RNIC-RUN:NAME:OPTIONS OF RNICD.
+list_stages() {
+	local listed line
+	listed=$(python3 "$here/rxe_run.py" --list ${RNIC_TEST_LONG:+--long} \
+		${RNIC_RXE_CASES:+--only "$RNIC_RXE_CASES"}) || return
+	while read -r line; do echo ":$line"; done <<<"$listed"
+	[ ! -e "$RNIC_BUILD/lib/librnic-direct.so" ] ||
+		sed -nE 's/^(transfers|failures|scenarios):/--direct:&/p' <<<"$listed"
+}
+
+stages=()
+while IFS=: read -r path name options; do
+	# shellcheck disable=SC2053 # a pattern
+	[[ -z $name || $name${path:+ $path} != ${RNIC_RXE_STAGES:-*} ]] ||
+		stages+=("$path:$name:$options")
+done < <(list_stages)
+[ ${#stages[@]} -gt 0 ] || {
+	echo "FAIL  no case to run: stages '${RNIC_RXE_STAGES:-*}', cases '${RNIC_RXE_CASES:-*}'"
+	exit 1
+}
 # With the kernel of a later release than this machine's go its libraries for verbs.
 case $suite in
 sid) packages=(libc6 libibverbs1 ibverbs-providers libnl-3-200 libnl-route-3-200) ;;
 *) packages=() ;;
 esac
 [ -n "${RNIC_TEST_WORK:-}" ] ||
-	"$(dirname "$0")/rxe_fetch.sh" "$guest/package" ${suite:+"$suite" "${packages[@]}"}
-. "$(dirname "$0")/../lib.sh"
+	"$here/rxe_fetch.sh" "$guest/package" ${suite:+"$suite" "${packages[@]}"}
+. "$here/../lib.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
 . "$here/rxe_guest.sh"
-export PYTHONDONTWRITEBYTECODE=1
 
 # A fault that never struck would prove nothing. On a good wire rxe counts, and loses nothing by it.
 check_faults() {
@@ -112,22 +134,11 @@ guest_lives() {
 	return 1
 }
 
-# The stages, each as OPTION OF RNIC-RUN:NAME:OPTIONS OF RNICD.
-list_stages() {
-	local name
-	python3 "$here/rxe_run.py" --list ${LONG:+--long} | sed 's/^/:/'
-	[ -e "$BUILD/lib/librnic-direct.so" ] || return 0
-	for name in transfers failures scenarios; do
-		echo "--direct:$name:"
-	done
-}
-
-while IFS=: read -r path name options; do
-	# shellcheck disable=SC2053 # a pattern
-	[[ $name${path:+ $path} == ${RNIC_RXE_STAGES:-*} ]] || continue
+for stage in "${stages[@]}"; do
+	IFS=: read -r path name options <<<"$stage"
 	# shellcheck disable=SC2086 # no word where the path is not named
 	run_stage "$name" "$options" $path </dev/null
 	guest_lives || break
-done < <(list_stages)
+done
 guest_end
 test_finish

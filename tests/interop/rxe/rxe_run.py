@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the cases of rxe_cases.py between rnicd and rxe.
 
-    rxe_run.py --list                                    prints the stages: name, options of rnicd
-    rxe_run.py --agent SOCKET --stage NAME [--long] -- COMMAND...
+    rxe_run.py --list [--only PATTERN] [--long]     prints the stages, or those with such a case:
+                                                    name, options of rnicd
+    rxe_run.py --agent SOCKET --stage NAME [--only PATTERN] [--long] -- COMMAND...
 
 COMMAND starts verbs_puppet on rnicd, SOCKET leads to the one in the guest. Prints a line for each
 case and exits 1 when one failed, or 3 when rxe does not answer any more.
@@ -14,6 +15,7 @@ import fnmatch
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import Callable, NamedTuple
 
 import rxe_cases as cases
@@ -50,9 +52,12 @@ class Report:
         self.counts = {"ok": 0, "FAIL": 0, "skip": 0}
         self.deviations = set()
 
+    def is_wanted(self, name):
+        return not self.only or fnmatch.fnmatch(name, self.only)
+
     def run(self, name, function, *arguments):
         """The function's result is what is wrong; a refused verb of ours is a failure too."""
-        if self.only and not fnmatch.fnmatch(name, self.only):
+        if not self.is_wanted(name):
             return
         start = time.monotonic()
         try:
@@ -91,9 +96,25 @@ class Report:
                 return True
         return False
 
+    def skip(self, names, reason):
+        wanted = [name for name in names if self.is_wanted(name)]
+        if wanted:
+            self.count("skip", f"{'; '.join(wanted)}: {reason}")
+
     def count(self, verdict, text):
         self.counts[verdict] += 1
         print(f"{verdict:5} {text}", flush=True)
+
+
+class Names(Report):
+    """Runs nothing, and knows whether there is a case that is wanted."""
+
+    def __init__(self, only):
+        super().__init__(only, None)
+        self.has_wanted = False
+
+    def run(self, name, function, *arguments):
+        self.has_wanted |= self.is_wanted(name)
 
 
 def check_network(guest):
@@ -130,8 +151,8 @@ class Stage:
         """Says so, and why the case does not run."""
         lacking = [peer.name for peer in self.peers.values() if not peer.has_windows]
         if lacking:
-            self.report.count("skip", f"{name}, {where}: no memory windows at "
-                                      f"{' and '.join(lacking)}")
+            self.report.skip([f"{name}, {where}"],
+                             f"no memory windows at {' and '.join(lacking)}")
         return bool(lacking)
 
     def transfers(self):
@@ -191,7 +212,8 @@ class Stage:
         if self.peers["rxe"].kernel >= LATER:
             self.later_scenarios()
         else:
-            self.report.count("skip", f"{', '.join(LATER_SCENARIOS)}: this kernel is too old")
+            self.report.skip([f"{name}, {where}" for where, *_ in self.directions()
+                              for name in LATER_SCENARIOS], "this kernel is too old")
 
     def later_scenarios(self):
         for where, requester, responder, family in self.directions():
@@ -387,6 +409,15 @@ def stages(is_long):
     return table
 
 
+def has_case(name, kind, only, is_long):
+    """Whether a stage has a case whose name matches. No peer is asked."""
+    peers = {peer: SimpleNamespace(name=peer, has_windows=True, kernel=LATER, gids={4: (0, "")})
+             for peer in cases.DIRECTIONS}
+    names = Names(only)
+    kind.method(Stage(name, peers, names, is_long, []))
+    return names.has_wanted
+
+
 def spoil(guest, kind):
     """netem as the stage wants it. An earlier stage has left its own, whether it came to its end or
     not. What comes in goes through a device ifb0, since netem is for what leaves a device."""
@@ -442,7 +473,8 @@ def main():
     table = stages(arguments.long)
     if arguments.list:
         for name, kind in table.items():
-            print(f"{name}:{kind.options}")
+            if has_case(name, kind, arguments.only, arguments.long):
+                print(f"{name}:{kind.options}")
         return 0
     try:
         return run_stage(table[arguments.stage], arguments)
