@@ -5,7 +5,8 @@
 #
 #   guest_make SUITE KERNEL VERSION PACKAGE...   makes a root file system, $root, with the packages
 #                      of Linux VERSION, and with those that are named
-#   guest_make_rxe     the same with the Linux of sid, rdma_rxe, libibverbs, and rxe_pair.h
+#   guest_make_rxe SUITE   the same with the Linux of sid or trixie, rdma_rxe, libibverbs, and
+#                      rxe_pair.h
 #   guest_program PATH [OPTION...]               compiles PATH.c of $root, and takes the program
 #   guest_module NAME  takes a module of that kernel, and those that it needs, into the guest
 #   guest_file PATH    takes a file of $root, and the libraries of a program
@@ -70,9 +71,13 @@ guest_program() {
 }
 
 guest_make_rxe() {
-	local name
-	guest_make sid 7.2.13+deb14-amd64 7.2.13-1 libibverbs-dev=65.0-1.1 \
-		ibverbs-providers=65.0-1.1 gcc libc6-dev
+	local suite=$1 kernel version verbs name
+	case $suite in
+	sid) kernel=7.2.13+deb14-amd64 version=7.2.13-1 verbs=65.0-1.1 ;;
+	trixie) kernel=6.12.117+deb13-amd64 version=6.12.117-1 verbs=56.1-1 ;;
+	esac
+	guest_make "$suite" $kernel $version libibverbs-dev=$verbs ibverbs-providers=$verbs gcc \
+		libc6-dev
 	cp "$(dirname "${BASH_SOURCE[0]}")/rxe_pair.h" "$root/"
 	for name in veth rdma_rxe ib_uverbs; do guest_module $name; done
 	for name in /bin/rdma /etc/libibverbs.d/rxe.driver; do guest_file $name; done

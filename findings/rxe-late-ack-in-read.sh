@@ -20,7 +20,7 @@
 # shellcheck source=findings/guest.sh
 . "$(dirname "$0")/guest.sh"
 
-guest_make_rxe
+guest_make_rxe sid
 for name in sch_prio sch_netem cls_u32; do guest_module $name; done
 guest_file /sbin/tc
 cat >"$root/late.c" <<'END'

@@ -13,7 +13,7 @@
 # shellcheck source=findings/guest.sh
 . "$(dirname "$0")/guest.sh"
 
-guest_make_rxe
+guest_make_rxe sid
 cat >"$root/write.c" <<'END'
 #include "rxe_pair.h"
 

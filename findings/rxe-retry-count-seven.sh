@@ -14,7 +14,7 @@
 # shellcheck source=findings/guest.sh
 . "$(dirname "$0")/guest.sh"
 
-guest_make_rxe
+guest_make_rxe sid
 cat >"$root/gone.c" <<'END'
 #include "rxe_pair.h"
 
