@@ -238,6 +238,9 @@ DEVIATIONS = [
     Deviation("", "rxe", {},
               "rxe takes an ACK with the PSN of a READ or atomic for the answer, which it then "
               "never asks for (acknowledge_again() in responder_answer.c)"),
+    Deviation("", "rxe", {},
+              "rxe gives requests new PSNs, or leaves one open, when the ACK of a message comes "
+              "amid sending it again (acknowledge_again() in responder_answer.c)"),
 ]
 
 # What rnicd does to all that it sends and receives, in a stage of its own each.

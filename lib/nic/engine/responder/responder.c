@@ -12,6 +12,7 @@
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/responder/responder_execute.h"
 #include "lib/nic/engine/responder/responder_fail.h"
+#include "proto/wire/peer_kind.h"
 #include "proto/wire/syndrome.h"
 
 #include <assert.h>
@@ -164,6 +165,15 @@ static void take_slice(struct qp *qp)
 	kept_give_back_all(qp->engine, taken);
 }
 
+/*
+ * Linux rxe is about to send what was kept again, and then gets its acknowledgement (see
+ * acknowledge_again() in responder_answer.c).
+ */
+static bool acknowledges_kept(const struct qp *qp)
+{
+	return qp->peer_kind != RNIC_PEER_KIND_RXE || !qp->responder.sends_again;
+}
+
 void responder_drain(struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
@@ -177,7 +187,7 @@ void responder_drain(struct qp *qp)
 		list_add_tail(&qp->engine->kept.draining, &qp->kept.drain_node);
 		return;
 	}
-	if (!rnic_psn_equal(start, responder->expected_psn))
+	if (!rnic_psn_equal(start, responder->expected_psn) && acknowledges_kept(qp))
 		acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
 	if (qp->kept.first != NULL)
 		kept_note_progress(qp->engine, &qp->kept);
@@ -215,6 +225,10 @@ static void accept(struct request *request)
 
 	if (has_stale_nak)
 		responder->has_acknowledge = false;
+	else if (was_asked)
+		responder->sends_again = true;
+	if (rnic_psn_distance(responder->gap_end, packet->psn) <= 0)
+		responder->sends_again = false;
 	responder->has_nak_pending = false;
 	responder->is_not_ready = false;
 	if (!execute_expected(request))
