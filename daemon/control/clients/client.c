@@ -368,14 +368,34 @@ bool client_set_is_overdrawn(const struct client_set *set, uid_t account)
 {
 	const struct user_quota *user = user_quotas_find(&set->users, account);
 
-	return user != NULL && client_share_pays(user, false) &&
-	       processor_share_is_overdrawn(&user->requests, set->now_ns);
+	return user != NULL && !user->may_have_all && !user_quota_is_alone(user) &&
+	       processor_share_is_overdrawn(&user->connections, set->now_ns);
 }
 
 void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns)
 {
 	struct user_quota *user = user_quotas_find(&set->users, account);
 
-	if (user != NULL && client_share_pays(user, false))
-		processor_share_charge(&user->requests, cpu_ns, set->now_ns);
+	if (user != NULL)
+		processor_share_charge(&user->connections, LIMIT_CONNECTION_AROUND_NS + cpu_ns,
+				       set->now_ns);
+}
+
+bool client_set_is_refused(const struct client_set *set, uid_t account)
+{
+	return client_set_shuts_out(set, account) || client_set_is_overdrawn(set, account);
+}
+
+bool client_set_note_turned_away(struct client_set *set, uid_t account)
+{
+	struct user_quota *user = user_quotas_find(&set->users, account);
+
+	if (client_set_shuts_out(set, account))
+		return true;
+	if (user == NULL || !client_set_is_overdrawn(set, account) ||
+	    ++user->turned_away < LIMIT_TURNED_AWAY)
+		return false;
+	user->turned_away = 0;
+	processor_share_exhaust(&user->connections, set->now_ns);
+	return true;
 }

@@ -149,6 +149,16 @@ void client_end_request(struct client *client);
 bool client_set_is_overdrawn(const struct client_set *set, uid_t account);
 void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns);
 
+/* Whether each connection of this account is turned away now: overdrawn, or shut out. */
+bool client_set_is_refused(const struct client_set *set, uid_t account);
+
+/*
+ * Notes that a connection of this account was turned away. Returns whether the account is to be
+ * kept from connecting at all, until client_set_is_refused() ends: it goes on though it is refused.
+ * An overdrawn account then owes the most that one can.
+ */
+bool client_set_note_turned_away(struct client_set *set, uid_t account);
+
 /* Notes a failure for the client, which rnicctl shows. */
 void client_note_trouble(struct client *client, enum rnic_cause cause, const char *subject,
 			 const char *reason);

@@ -525,7 +525,7 @@ uint64_t control_plane_next_deadline_ns(const struct control_plane *control)
 		request_server_next_deadline_ns(&control->clients.peers.server),
 		device_network_next_deadline_ns(&control->network),
 		control->flap.next_ns,
-		control->server.retry_ns,
+		ctl_server_next_deadline_ns(&control->server),
 		control->view.due_ns,
 		log_next_deadline_ns(),
 	};

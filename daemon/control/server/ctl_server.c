@@ -4,6 +4,7 @@
 #include "daemon/control/clients/client.h"
 #include "daemon/control/clients/client_set.h"
 #include "daemon/control/server/peer_user.h"
+#include "daemon/control/server/socket_acl.h"
 #include "daemon/shared/base/log.h"
 #include "lib/wait/clock.h"
 #include "proto/base/time_units.h"
@@ -11,12 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SERVER_RETRY_NS (100 * RNIC_NS_PER_MS)
-#define TURNED_AWAY_MAX 16 /* connections in a turn: to turn one away is little work */
+#define SERVER_RETRY_NS	 (100 * RNIC_NS_PER_MS)
+#define SERVER_NO_BAR_NS RNIC_NS_PER_SECOND
+#define TURNED_AWAY_MAX	 16 /* connections in a turn: to turn one away is little work */
 
 static int ctl_server_open_spare(void)
 {
@@ -37,7 +40,12 @@ static void ctl_server_pause(struct ctl_server *server)
 	server->retry_ns = server->set->now_ns + SERVER_RETRY_NS;
 }
 
-void ctl_server_follow(struct ctl_server *server, uint64_t now_ns)
+static bool ctl_server_is_over(const void *context, uid_t account)
+{
+	return !client_set_is_refused(context, account);
+}
+
+static void ctl_server_retry(struct ctl_server *server, uint64_t now_ns)
 {
 	if (now_ns < server->retry_ns)
 		return;
@@ -51,6 +59,20 @@ void ctl_server_follow(struct ctl_server *server, uint64_t now_ns)
 	ctl_server_watch(server, EPOLLIN);
 }
 
+void ctl_server_follow(struct ctl_server *server, uint64_t now_ns)
+{
+	ctl_server_retry(server, now_ns);
+	barred_users_review(&server->barred, server->place.path, ctl_server_is_over, server->set,
+			    now_ns);
+}
+
+uint64_t ctl_server_next_deadline_ns(const struct ctl_server *server)
+{
+	const uint64_t review_ns = barred_users_next_deadline_ns(&server->barred);
+
+	return server->retry_ns < review_ns ? server->retry_ns : review_ns;
+}
+
 /* Returns the listening socket, or a negative errno. */
 static int ctl_server_listen(struct ctl_server *server, const struct ctl_server_config *config,
 			     char *reason)
@@ -60,7 +82,11 @@ static int ctl_server_listen(struct ctl_server *server, const struct ctl_server_
 	if (config->taken_fd < 0)
 		return socket_path_listen(config->path, config->mode, &server->place, reason);
 	result = socket_path_adopt(config->taken_fd, config->path, &server->place, reason);
-	return result != 0 ? result : config->taken_fd;
+	if (result != 0)
+		return result;
+	/* A daemon that was killed may have left some behind; a file without a list has none. */
+	socket_acl_admit_all(server->place.path);
+	return config->taken_fd;
 }
 
 int ctl_server_open(struct ctl_server *server, struct client_set *set,
@@ -77,6 +103,8 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 	server->rights = peer_user_rights();
 	server->spare_fd = ctl_server_open_spare();
 	server->retry_ns = server->spare_fd >= 0 ? UINT64_MAX : 0;
+	server->barred = (struct barred_users){0};
+	server->no_bar_until_ns = 0;
 	if (epoll_ctl(set->peers.server.epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
 		result = -errno;
 		snprintf(reason, SOCKET_PATH_REASON_BYTES, "cannot watch the control socket");
@@ -89,6 +117,8 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 
 void ctl_server_close(struct ctl_server *server)
 {
+	if (server->barred.count > 0)
+		socket_acl_admit_all(server->place.path);
 	socket_path_remove(&server->place);
 	close(server->listen_fd);
 	if (server->spare_fd >= 0)
@@ -161,6 +191,41 @@ static void ctl_server_turn_away(struct ctl_server *server)
 		ctl_server_pause(server);
 }
 
+/*
+ * Not as a line of the user, which those about each connection would hide: these lines are few by
+ * themselves.
+ */
+static void ctl_server_note_bar(struct ctl_server *server, const struct newcomer *newcomer,
+				int result)
+{
+	if (result == 0) {
+		log_warning("the kernel refuses connections of user %u for a while: the user went "
+			    "on connecting when each was turned away",
+			    (unsigned)newcomer->uid);
+		return;
+	}
+	server->no_bar_until_ns = server->set->now_ns + SERVER_NO_BAR_NS;
+	log_warning("the kernel cannot refuse connections of user %u at the control socket: %s",
+		    (unsigned)newcomer->uid, strerror(-result));
+}
+
+/* Keeps out who goes on connecting. Whom no list names (socket_acl.h) is turned away each time. */
+static void ctl_server_bar(struct ctl_server *server, const struct newcomer *newcomer)
+{
+	const bool is_listed =
+		newcomer->uid != PEER_USER_CONTAINED && !user_quota_is_owner(newcomer->uid);
+	const uint32_t count = server->barred.count;
+	int result;
+
+	if (!client_set_note_turned_away(server->set, newcomer->account) || !is_listed ||
+	    server->set->now_ns < server->no_bar_until_ns)
+		return;
+	result = barred_users_add(&server->barred, server->place.path, newcomer->uid,
+				  newcomer->account, server->set->now_ns);
+	if (result != 0 || server->barred.count > count)
+		ctl_server_note_bar(server, newcomer, result);
+}
+
 /* Makes a client of the newcomer. Returns NULL, or why there is none. */
 static const char *ctl_server_admit(struct ctl_server *server, const struct newcomer *newcomer)
 {
@@ -194,8 +259,10 @@ static bool ctl_server_accept_one(struct ctl_server *server)
 		return true;
 	}
 	reason = ctl_server_admit(server, &newcomer);
-	if (reason != NULL)
+	if (reason != NULL) {
 		ctl_server_refuse(server, &newcomer, reason);
+		ctl_server_bar(server, &newcomer);
+	}
 	client_set_pay(server->set, newcomer.account, clock_thread_ns() - began_ns);
 	return reason != NULL;
 }

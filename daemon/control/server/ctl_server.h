@@ -6,6 +6,7 @@
 #ifndef DAEMON_CONTROL_SERVER_CTL_SERVER_H
 #define DAEMON_CONTROL_SERVER_CTL_SERVER_H
 
+#include "daemon/control/server/barred_users.h"
 #include "daemon/control/server/socket_path.h"
 
 #include <stdint.h>
@@ -27,6 +28,8 @@ struct ctl_server {
 			    there is none, and nothing is accepted */
 	uint64_t retry_ns; /* when to look for a descriptor again; UINT64_MAX: nothing is missing */
 	struct socket_path place;
+	struct barred_users barred;
+	uint64_t no_bar_until_ns; /* the list of the socket's file cannot change; ask again then */
 };
 
 /* Listens. Negative errno with a sentence in `reason`: the daemon cannot start. */
@@ -37,10 +40,13 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 void ctl_server_close(struct ctl_server *server);
 
 /*
- * Accepts connections again when descriptors have become free; at `retry_ns` this has something to
- * do. Until then the listening socket wakes nobody.
+ * Accepts connections again when descriptors have become free, and lets users connect again whose
+ * time is over. Until then neither wakes anybody.
  */
 void ctl_server_follow(struct ctl_server *server, uint64_t now_ns);
+
+/* When ctl_server_follow() has something to do; UINT64_MAX: nothing is missing. */
+uint64_t ctl_server_next_deadline_ns(const struct ctl_server *server);
 
 /* Accepts a connection to the control socket: the callback request_role.accept. */
 void ctl_server_accept(struct request_server *requests);

@@ -31,7 +31,12 @@ void processor_share_charge(struct processor_share *share, uint64_t cpu_ns, uint
 		share->paid_ns = now_ns;
 	share->paid_ns += cpu_ns * share->rule->parts;
 	if (processor_share_owes(share, OWED_BURSTS_MAX, now_ns))
-		share->paid_ns = now_ns + processor_share_time_ns(share, OWED_BURSTS_MAX);
+		processor_share_exhaust(share, now_ns);
+}
+
+void processor_share_exhaust(struct processor_share *share, uint64_t now_ns)
+{
+	share->paid_ns = now_ns + processor_share_time_ns(share, OWED_BURSTS_MAX);
 }
 
 int processor_share_ask(struct processor_share *share, uint32_t client_id, uint64_t now_ns)

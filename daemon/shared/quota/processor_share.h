@@ -35,6 +35,9 @@ void processor_share_init(struct processor_share *share, const struct processor_
  */
 void processor_share_charge(struct processor_share *share, uint64_t cpu_ns, uint64_t now_ns);
 
+/* Charges as much as a share can owe. */
+void processor_share_exhaust(struct processor_share *share, uint64_t now_ns);
+
 /*
  * Whether a request of the client `client_id` may go on. 0: yes. -EAGAIN: not yet; ask again after
  * a while. -EBUSY: another client of the user waits so; wait in share->waiting.

@@ -110,6 +110,11 @@ static const struct processor_share_rule user_quota_request_rule = {
 	.burst_ns = LIMIT_REQUEST_BURST_NS,
 };
 
+static const struct processor_share_rule user_quota_connection_rule = {
+	.parts = LIMIT_CONNECTION_PARTS,
+	.burst_ns = LIMIT_CONNECTION_BURST_NS,
+};
+
 bool user_quota_is_owner(uid_t uid)
 {
 	return uid == 0 || uid == geteuid();
@@ -171,7 +176,8 @@ static void user_quota_forget(struct user_quota *user, uint64_t now_ns)
 	user_quota_leave_place(user);
 	if (now_ns >= user->left_ns + USER_QUOTA_KEPT_NS &&
 	    processor_share_is_paid(&user->listings, now_ns) &&
-	    processor_share_is_paid(&user->requests, now_ns))
+	    processor_share_is_paid(&user->requests, now_ns) &&
+	    processor_share_is_paid(&user->connections, now_ns))
 		user_quota_destroy(user);
 }
 
@@ -209,6 +215,7 @@ static struct user_quota *user_quota_create(struct user_quotas *all, uid_t uid)
 	fair_share_init(&user->resumes);
 	processor_share_init(&user->listings, &user_quota_listing_rule);
 	processor_share_init(&user->requests, &user_quota_request_rule);
+	processor_share_init(&user->connections, &user_quota_connection_rule);
 	list_add_tail(&all->users, &user->node);
 	return user;
 }
@@ -242,6 +249,7 @@ struct user_quota *user_quota_join(struct user_quotas *all, uid_t uid, uint64_t 
 	user_quota_seat(user);
 	all->present_count += user->client_count == 0;
 	user->client_count++;
+	user->turned_away = 0;
 	return user;
 }
 

@@ -48,11 +48,22 @@ enum {
  * takes about half of such a share. Programs that start, or that connect all to all, need much at
  * once: a user who is alone pays for nothing but what looks. Only the requests themselves are
  * measured. The loop around them takes as long again, so that a user has a quarter of a processor.
+ *
+ * To accept a connection is little work, and more around it that nobody measures: to wake, to look,
+ * to close. Some thousands at once are within the burst of `connections`. A user who is alone waits
+ * for nothing there, but is charged: who has connected without end owes that when another user
+ * comes.
  */
-#define LIMIT_LISTING_PARTS    32
-#define LIMIT_LISTING_BURST_NS UINT64_C(50000000)
-#define LIMIT_REQUEST_PARTS    8
-#define LIMIT_REQUEST_BURST_NS UINT64_C(500000000)
+#define LIMIT_LISTING_PARTS	   32
+#define LIMIT_LISTING_BURST_NS	   UINT64_C(50000000)
+#define LIMIT_REQUEST_PARTS	   8
+#define LIMIT_REQUEST_BURST_NS	   UINT64_C(500000000)
+#define LIMIT_CONNECTION_PARTS	   16
+#define LIMIT_CONNECTION_AROUND_NS UINT64_C(10000) /* of one, beyond what is measured */
+#define LIMIT_CONNECTION_BURST_NS  UINT64_C(50000000)
+
+/* Connections that a user makes though they are turned away, before the kernel refuses them. */
+#define LIMIT_TURNED_AWAY 32
 
 /* All users of a pool. */
 struct user_quotas {
@@ -77,7 +88,9 @@ struct user_quota {
 	struct fair_share due;		      /* of request_server.due: its clients' requests */
 	struct fair_share resumes;	      /* of request_server.resumes */
 	struct processor_share listings;      /* pays for requests that only look */
-	struct processor_share requests;      /* for all others, and for connections */
+	struct processor_share requests;      /* for all others */
+	struct processor_share connections;   /* for accepting them, and turning them away */
+	uint32_t turned_away;		      /* connections, since the latest that was not */
 	uint32_t lister; /* the client whose SHOW asks device processes; 0: none. Others wait in
 			    listings.waiting */
 	uint64_t usage[RESOURCE_COUNT];

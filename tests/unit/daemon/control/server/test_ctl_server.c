@@ -567,7 +567,19 @@ static void test_no_descriptor_is_left(void **state)
 	close_server(&server, folder);
 }
 
-/* Who connects more often than a share of a processor pays for is turned away, until it has paid.
+/* The user of a connection of this process, with a share of the connections like others. */
+static struct user_quota *become_ordinary(struct client_set *set, bool *may_have_all)
+{
+	struct served_peer *peer = list_entry(set->peers.all.prev, struct served_peer, node);
+	struct user_quota *user = peer->account.user;
+
+	*may_have_all = user->may_have_all; /* the user of the test may be that of the daemon */
+	user->may_have_all = false;
+	return user;
+}
+
+/*
+ * Who connects more often than a share of a processor pays for is turned away, until it has paid.
  */
 static void test_connections_beyond_the_share(void **state)
 {
@@ -575,7 +587,6 @@ static void test_connections_beyond_the_share(void **state)
 	struct client_set *set = &f->family.clients;
 	struct ctl_server server;
 	struct user_quota *user;
-	struct served_peer *peer;
 	char folder[64];
 	bool may_have_all;
 	int fds[3];
@@ -584,17 +595,15 @@ static void test_connections_beyond_the_share(void **state)
 	fds[0] = connect_to(&server);
 	assert_true(request_turn_run(&set->peers.server));
 	assert_false(hears_end(fds[0]));
-	peer = list_entry(set->peers.all.prev, struct served_peer, node);
-	user = peer->account.user;
-	assert_true(user->may_have_all || user->requests.paid_ns > set->now_ns);
-	may_have_all = user->may_have_all; /* the user of the test may be that of the daemon */
-	user->may_have_all = false;
-	processor_share_charge(&user->requests, 4 * LIMIT_REQUEST_BURST_NS, set->now_ns);
+	user = become_ordinary(set, &may_have_all);
+	assert_true(user->connections.paid_ns > set->now_ns);
+	processor_share_charge(&user->connections, 4 * LIMIT_CONNECTION_BURST_NS, set->now_ns);
 	fds[1] = connect_to(&server);
 	assert_true(request_turn_run(&set->peers.server));
 	assert_true(hears_end(fds[1]));
 	assert_false(hears_end(fds[0]));
-	set->now_ns += 2 * LIMIT_REQUEST_BURST_NS * LIMIT_REQUEST_PARTS;
+	assert_int_equal(client_await_share(connect_asking(f, user->uid, false)), 0);
+	set->now_ns += 2 * LIMIT_CONNECTION_BURST_NS * LIMIT_CONNECTION_PARTS;
 	fds[2] = connect_to(&server);
 	assert_true(request_turn_run(&set->peers.server));
 	assert_false(hears_end(fds[2]));
@@ -602,6 +611,61 @@ static void test_connections_beyond_the_share(void **state)
 	for (unsigned i = 0; i < COUNT_OF(fds); i++)
 		close(fds[i]);
 	close_server(&server, folder);
+}
+
+/* Connects as often, each time turned away. Returns whether the account is to be kept out. */
+static bool is_turned_away(struct client_set *set, uid_t uid, unsigned times)
+{
+	bool is_kept_out = false;
+
+	while (times-- > 0) {
+		assert_false(is_kept_out);
+		is_kept_out = client_set_note_turned_away(set, uid);
+	}
+	return is_kept_out;
+}
+
+/* Who goes on connecting when turned away is kept out, until it has paid all that one can owe. */
+static void test_who_goes_on_connecting(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->family.clients;
+	const uint64_t burst_ns = LIMIT_CONNECTION_BURST_NS;
+	struct user_quota *user = connect_asking(f, NEW_USER, false)->peer.account.user;
+
+	assert_false(is_turned_away(set, NEW_USER, 2 * LIMIT_TURNED_AWAY)); /* owes nothing */
+	client_set_pay(set, NEW_USER, 2 * burst_ns + 1);
+	assert_true(client_set_is_refused(set, NEW_USER));
+	assert_false(is_turned_away(set, NEW_USER, LIMIT_TURNED_AWAY - 1));
+	connect_asking(f, NEW_USER, false); /* one that was not turned away */
+	assert_true(is_turned_away(set, NEW_USER, LIMIT_TURNED_AWAY));
+	set->now_ns += 2 * burst_ns * LIMIT_CONNECTION_PARTS - 1;
+	assert_true(client_set_is_refused(set, NEW_USER));
+	set->now_ns += 1;
+	assert_false(client_set_is_refused(set, NEW_USER));
+	/* The rest is still owed. */
+	client_set_pay(set, NEW_USER, 1);
+	assert_true(client_set_is_refused(set, NEW_USER));
+	user->may_have_all = true; /* as root */
+	assert_false(client_set_is_refused(set, NEW_USER));
+	user->may_have_all = false;
+}
+
+/* Who is alone gets every connection, and owes them when another user comes. */
+static void test_alone_connections_are_owed(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->family.clients;
+	struct client *greeted = list_first_entry(&set->peers.all, struct client, peer.node);
+
+	connect_asking(f, NEW_USER, false);
+	served_peer_end(&greeted->peer);
+	family_reap(&f->family);
+	client_set_pay(set, NEW_USER, 4 * LIMIT_CONNECTION_BURST_NS);
+	assert_false(client_set_is_refused(set, NEW_USER));
+	connect_asking(f, OTHER_USER, false);
+	assert_true(client_set_is_refused(set, NEW_USER));
+	assert_false(client_set_is_refused(set, OTHER_USER));
 }
 
 int main(void)
@@ -622,6 +686,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_descriptor_is_left, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_connections_beyond_the_share, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_who_goes_on_connecting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_alone_connections_are_owed, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,9 @@ static void test_bound_of_what_is_owed(void **state)
 	assert_int_equal(processor_share_ask(&share, FIRST, 3 * burst_paid_ns - 1), -EAGAIN);
 	assert_int_equal(processor_share_ask(&share, FIRST, 3 * burst_paid_ns), 0);
 	assert_true(processor_share_is_paid(&share, 4 * burst_paid_ns));
+	processor_share_exhaust(&share, burst_paid_ns);
+	assert_false(processor_share_is_paid(&share, 5 * burst_paid_ns - 1));
+	assert_true(processor_share_is_paid(&share, 5 * burst_paid_ns));
 }
 
 int main(void)

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of a socket's file: what they say, what they leave as it was, and what the kernel does. */
+#include "daemon/control/server/socket_acl.h"
+
+#include "tests/unit/unit_test.h"
+
+#include <endian.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define LIST	 "system.posix_acl_access"
+#define ATTACKER 31001
+#define OTHER	 31002
+#define NOBODY	 UINT32_MAX
+
+static char folder[] = "/tmp/rnic-socket-acl-XXXXXX";
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static const char *const path = address.sun_path;
+static int listener = -1;
+
+struct entry {
+	uint16_t tag;
+	uint16_t rights;
+	uint32_t uid;
+};
+
+struct list {
+	uint32_t version;
+	struct entry entries[16];
+};
+
+static int set_up(void **state)
+{
+	(void)state;
+	listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	if (bind(listener, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    listen(listener, 16) != 0)
+		return -1;
+	return chmod(path, 0660);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	close(listener);
+	return unlink(path);
+}
+
+static mode_t mode_of_file(void)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	return status.st_mode & 0777;
+}
+
+static bool has_list(void)
+{
+	return getxattr(path, LIST, NULL, 0) >= 0;
+}
+
+static void write_list(const struct entry *entries, size_t count)
+{
+	struct list list = {.version = htole32(POSIX_ACL_XATTR_VERSION)};
+
+	memcpy(list.entries, entries, count * sizeof(*entries));
+	assert_int_equal(
+		setxattr(path, LIST, &list, sizeof(list.version) + count * sizeof(*entries), 0), 0);
+}
+
+static void check_list(const struct entry *entries, size_t count)
+{
+	struct list list;
+	const ssize_t bytes = getxattr(path, LIST, &list, sizeof(list));
+
+	assert_int_equal(bytes, sizeof(list.version) + count * sizeof(*entries));
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(list.entries[i].tag, entries[i].tag);
+		assert_int_equal(list.entries[i].rights, entries[i].rights);
+		assert_int_equal(list.entries[i].uid, entries[i].uid);
+	}
+}
+
+/* Nothing here can be tested where the file system has no lists. */
+static void require_lists(void)
+{
+	const int result = socket_acl_bar(path, ATTACKER);
+
+	if (result == -EOPNOTSUPP) {
+		print_message("skipped: the file system of /tmp has no access control lists\n");
+		skip();
+	}
+	assert_int_equal(result, 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+}
+
+static void test_a_list_comes_and_goes(void **state)
+{
+	static const struct entry both[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 1, OTHER},  {ACL_USER, 1, ATTACKER},
+		{ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 0, NOBODY},
+	};
+	static const struct entry one[] = {
+		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 1, OTHER},   {ACL_GROUP_OBJ, 6, NOBODY},
+		{ACL_MASK, 6, NOBODY},	   {ACL_OTHER, 0, NOBODY},
+	};
+
+	(void)state;
+	require_lists();
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_bar(path, OTHER), 0);
+	assert_int_equal(socket_acl_bar(path, OTHER), 0); /* is there already */
+	check_list(both, COUNT_OF(both));
+	assert_int_equal(mode_of_file(), 0660);
+	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	check_list(one, COUNT_OF(one));
+	assert_int_equal(socket_acl_admit(path, OTHER), 0);
+	assert_false(has_list());
+	assert_int_equal(mode_of_file(), 0660);
+}
+
+/* An administrator has let users in by a list of the own, and changes the mode meanwhile. */
+static void test_an_administrators_list(void **state)
+{
+	static const struct entry before[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 6, ATTACKER}, {ACL_USER, 2, OTHER},
+		{ACL_GROUP_OBJ, 4, NOBODY}, {ACL_MASK, 6, NOBODY},   {ACL_OTHER, 0, NOBODY},
+	};
+	struct entry barred[COUNT_OF(before)];
+
+	(void)state;
+	require_lists();
+	write_list(before, COUNT_OF(before));
+	memcpy(barred, before, sizeof(before));
+	barred[1].rights = ACL_READ | ACL_EXECUTE;
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	check_list(barred, COUNT_OF(barred));
+	assert_int_equal(socket_acl_bar(path, OTHER), -EEXIST);
+	check_list(barred, COUNT_OF(barred));
+	assert_int_equal(socket_acl_admit_all(path), 0);
+	check_list(before, COUNT_OF(before));
+}
+
+static void test_a_mode_that_changes_stays(void **state)
+{
+	(void)state;
+	require_lists();
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(chmod(path, 0606), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_false(has_list());
+	assert_int_equal(mode_of_file(), 0606);
+}
+
+/* What a daemon that was killed left behind. */
+static void test_all_are_admitted(void **state)
+{
+	(void)state;
+	require_lists();
+	for (uid_t uid = ATTACKER; uid < ATTACKER + 64; uid++)
+		assert_int_equal(socket_acl_bar(path, uid), 0);
+	assert_int_equal(socket_acl_admit_all(path), 0);
+	assert_false(has_list());
+	assert_int_equal(mode_of_file(), 0660);
+}
+
+static void test_other_files_are_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(socket_acl_bar(folder, ATTACKER), -ENOTSOCK);
+	assert_true(getxattr(folder, LIST, NULL, 0) < 0);
+	assert_int_equal(socket_acl_bar("/tmp/rnic-no-such-socket", ATTACKER), -ENOENT);
+}
+
+/* Returns 0, or the errno of a connect() by the user. */
+static int connect_as(uid_t uid)
+{
+	const pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+		if (setuid(uid) != 0)
+			_exit(255);
+		_exit(connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0
+											   : errno);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+static void test_the_kernel_refuses(void **state)
+{
+	(void)state;
+	require_lists();
+	if (geteuid() != 0) {
+		print_message("skipped: only root connects as other users\n");
+		skip();
+	}
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(connect_as(ATTACKER), 0);
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(connect_as(ATTACKER), EACCES);
+	assert_int_equal(connect_as(OTHER), 0);
+	assert_int_equal(connect_as(0), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(connect_as(ATTACKER), 0);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL || chmod(folder, 0755) != 0)
+		return -1;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/rnicd.sock", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_list_comes_and_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_administrators_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_mode_that_changes_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_all_are_admitted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_files_are_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_kernel_refuses, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
