@@ -377,8 +377,7 @@ void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns)
 	struct user_quota *user = user_quotas_find(&set->users, account);
 
 	if (user != NULL)
-		processor_share_charge(&user->connections, LIMIT_CONNECTION_AROUND_NS + cpu_ns,
-				       set->now_ns);
+		user_quota_pay_connection(user, cpu_ns, set->now_ns);
 }
 
 bool client_set_is_refused(const struct client_set *set, uid_t account)

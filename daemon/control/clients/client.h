@@ -144,7 +144,7 @@ void client_end_request(struct client *client);
 
 /*
  * Whether this account (client_set_account()) owes so much for connections that it gets no more of
- * them now. client_set_pay() notes what it took to turn one away.
+ * them now. client_set_pay() notes what it took to accept one, and to turn it away.
  */
 bool client_set_is_overdrawn(const struct client_set *set, uid_t account);
 void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns);

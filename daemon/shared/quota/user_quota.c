@@ -258,6 +258,29 @@ bool user_quota_is_alone(const struct user_quota *user)
 	return user->all->present_count == (user->client_count > 0 ? 1 : 0);
 }
 
+/* How many users connect: they have not paid for that yet. */
+static uint32_t user_quotas_connecting(const struct user_quotas *all, uint64_t now_ns)
+{
+	const struct list *node;
+	uint32_t count = 0;
+
+	list_for_each (node, &all->users)
+		count += !processor_share_is_paid(
+			&list_entry(node, const struct user_quota, node)->connections, now_ns);
+	return count;
+}
+
+void user_quota_pay_connection(struct user_quota *user, uint64_t cpu_ns, uint64_t now_ns)
+{
+	const uint32_t crowd = user_quotas_connecting(user->all, now_ns);
+	uint32_t times = crowd < LIMIT_CONNECTION_CROWD ? crowd : LIMIT_CONNECTION_CROWD;
+
+	if (times == 0)
+		times = 1;
+	processor_share_charge(&user->connections, (LIMIT_CONNECTION_AROUND_NS + cpu_ns) * times,
+			       now_ns);
+}
+
 void user_quota_leave(struct user_quota *user, uint64_t now_ns)
 {
 	assert(user->client_count > 0);

@@ -52,7 +52,9 @@ enum {
  * To accept a connection is little work, and more around it that nobody measures: to wake, to look,
  * to close. Some thousands at once are within the burst of `connections`. A user who is alone waits
  * for nothing there, but is charged: who has connected without end owes that when another user
- * comes.
+ * comes. Users who connect at the same time pay for each other, up to LIMIT_CONNECTION_CROWD times:
+ * so the parts of many do not add up to a processor, and each can still start a few hundred
+ * processes at once.
  */
 #define LIMIT_LISTING_PARTS	   32
 #define LIMIT_LISTING_BURST_NS	   UINT64_C(50000000)
@@ -60,7 +62,8 @@ enum {
 #define LIMIT_REQUEST_BURST_NS	   UINT64_C(500000000)
 #define LIMIT_CONNECTION_PARTS	   16
 #define LIMIT_CONNECTION_AROUND_NS UINT64_C(10000) /* of one, beyond what is measured */
-#define LIMIT_CONNECTION_BURST_NS  UINT64_C(50000000)
+#define LIMIT_CONNECTION_CROWD	   8
+#define LIMIT_CONNECTION_BURST_NS  UINT64_C(100000000)
 
 /* Connections that a user makes though they are turned away, before the kernel refuses them. */
 #define LIMIT_TURNED_AWAY 32
@@ -116,6 +119,9 @@ struct user_quota *user_quotas_find(const struct user_quotas *all, uid_t uid);
 
 /* Whether no other user has clients. */
 bool user_quota_is_alone(const struct user_quota *user);
+
+/* Charges the user for a connection that took `cpu_ns`. */
+void user_quota_pay_connection(struct user_quota *user, uint64_t cpu_ns, uint64_t now_ns);
 
 /* Removes a client that has given back all its resources. */
 void user_quota_leave(struct user_quota *user, uint64_t now_ns);

@@ -53,8 +53,10 @@ attack_ends() {
 }
 
 has_no_list() {
-	python3 -c "import os, sys; sys.exit('system.posix_acl_access' in os.listxattr(sys.argv[1]))" \
-		"${side_socket[0]}"
+	python3 - "${side_socket[0]}" <<'END'
+import os, sys
+sys.exit("system.posix_acl_access" in os.listxattr(sys.argv[1]))
+END
 }
 
 topology_start one uring 4

@@ -651,6 +651,35 @@ static void test_who_goes_on_connecting(void **state)
 	user->may_have_all = false;
 }
 
+/* The time that a share needs to pay for one connection. */
+static uint64_t paid_after_ns(struct client_set *set, uid_t uid, uint64_t cpu_ns)
+{
+	const struct processor_share *share = &user_quotas_find(&set->users, uid)->connections;
+	const uint64_t before_ns = share->paid_ns > set->now_ns ? share->paid_ns : set->now_ns;
+
+	client_set_pay(set, uid, cpu_ns);
+	return share->paid_ns - before_ns;
+}
+
+/* Users who connect at the same time pay for each other, up to a number. */
+static void test_a_crowd_that_connects(void **state)
+{
+	struct fixture *f = *state;
+	struct client_set *set = &f->family.clients;
+	const uint64_t cpu_ns = 1000;
+	const uint64_t one_ns = (LIMIT_CONNECTION_AROUND_NS + cpu_ns) * LIMIT_CONNECTION_PARTS;
+
+	for (uid_t i = 0; i < LIMIT_CONNECTION_CROWD + 2; i++)
+		client_fixture_connect(&f->family, NEW_USER + i, NULL);
+	assert_true(paid_after_ns(set, NEW_USER, cpu_ns) == one_ns);
+	assert_true(paid_after_ns(set, NEW_USER, cpu_ns) == one_ns);
+	for (uid_t i = 1; i < LIMIT_CONNECTION_CROWD + 2; i++)
+		client_set_pay(set, NEW_USER + i, cpu_ns);
+	assert_true(paid_after_ns(set, NEW_USER, cpu_ns) == LIMIT_CONNECTION_CROWD * one_ns);
+	set->now_ns += RNIC_NS_PER_SECOND; /* all have paid */
+	assert_true(paid_after_ns(set, NEW_USER, cpu_ns) == one_ns);
+}
+
 /* Who is alone gets every connection, and owes them when another user comes. */
 static void test_alone_connections_are_owed(void **state)
 {
@@ -687,6 +716,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_connections_beyond_the_share, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_who_goes_on_connecting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_crowd_that_connects, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_alone_connections_are_owed, set_up, tear_down),
 	};
 
