@@ -376,8 +376,11 @@ void client_set_pay(struct client_set *set, uid_t account, uint64_t cpu_ns)
 {
 	struct user_quota *user = user_quotas_find(&set->users, account);
 
-	if (user != NULL)
-		user_quota_pay_connection(user, cpu_ns, set->now_ns);
+	if (user == NULL)
+		return;
+	user_quota_pay_connection(user, cpu_ns, set->now_ns);
+	if (client_share_pays(user, false))
+		processor_share_charge(&user->requests, cpu_ns, set->now_ns);
 }
 
 bool client_set_is_refused(const struct client_set *set, uid_t account)

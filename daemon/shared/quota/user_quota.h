@@ -91,8 +91,8 @@ struct user_quota {
 	struct fair_share due;		      /* of request_server.due: its clients' requests */
 	struct fair_share resumes;	      /* of request_server.resumes */
 	struct processor_share listings;      /* pays for requests that only look */
-	struct processor_share requests;      /* for all others */
-	struct processor_share connections;   /* for accepting them, and turning them away */
+	struct processor_share requests;      /* for all others, and for connections */
+	struct processor_share connections;   /* for these alone: who owes here gets no more */
 	uint32_t turned_away;		      /* connections, since the latest that was not */
 	uint32_t lister; /* the client whose SHOW asks device processes; 0: none. Others wait in
 			    listings.waiting */
