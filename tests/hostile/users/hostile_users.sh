@@ -95,7 +95,9 @@ attack_start() {
 	attackers=()
 	first_user=$user_a
 	# These users get no connection for a while: each attempt has others.
-	[ "$1" != control-watches ] || first_user=$((user_a + 4 + attempt))
+	case $1 in
+	control-watches | silent | greetings | identifiers) first_user=$((user_a + 4 + attempt)) ;;
+	esac
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"
@@ -179,8 +181,10 @@ try_again() {
 # measure_pair WAY: adds a line to what was measured beside burners, and one to that of the attack.
 measure_pair() {
 	local status
-	attack_start burn && measure burn || return 1
+	attack_start burn && measure burn
+	status=$?
 	attack_end
+	[ $status -eq 0 ] || return 1
 	attack_start "$1" && measure "$1"
 	status=$?
 	attack_goes_on "$1"
