@@ -68,7 +68,7 @@ static bool is_doubtful(const struct identification_sender *sender, uint32_t ahe
 	const uint64_t sent_meanwhile = passed_ns(sender, now_ns) / IDENTIFICATION_NS;
 
 	return sender->proof >= sender->proof_needed &&
-	       ahead > sent_meanwhile + IDENTIFICATION_NEAR;
+	       ahead > sent_meanwhile + IDENTIFICATION_AHEAD;
 }
 
 static uint64_t key_of(const struct rnic_addresses *addresses)

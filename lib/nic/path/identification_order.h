@@ -31,6 +31,12 @@
 /* Such a distance from the last one, forwards or backwards, is near. */
 #define IDENTIFICATION_NEAR 64
 
+/*
+ * So far forwards may a number be at any time. Where a host or the network stalls, packets wait and
+ * come together, and the pause between them is not seen: a second of it adds up to 1,000.
+ */
+#define IDENTIFICATION_AHEAD 1024
+
 /* How many near identifications in a row show order: at first, and at most. */
 #define IDENTIFICATION_PROOF_FIRST 8
 #define IDENTIFICATION_PROOF_MAX   65536

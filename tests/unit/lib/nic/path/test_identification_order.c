@@ -120,7 +120,7 @@ static void test_pairs_of_addresses(void **state)
 	for (uint32_t i = 0; i < 35; i++) {
 		bench->addresses.source = ipv4(0x0a000000 + i % 5);
 		bench->addresses.dest = ipv4(0x0a000000 + i % 7);
-		assert_false(bench_take(bench, i * 1000 + 2500));
+		assert_false(bench_take(bench, i * 1000 + 4000));
 	}
 	free(bench);
 }
@@ -133,10 +133,10 @@ static void test_time_that_passes(void **state)
 		int32_t step;
 		bool fits;
 	} rows[] = {
-		{0, 64, true},		 {0, 65, false},       {100, 164, true},
-		{100, 165, false},	 {0, -64, true},       {0, -65, false},
-		{100, -64, true},	 {100, -65, false},    {1000, 1000, true},
-		{1000, 1100, false},	 {32000, 32000, true}, {32000, -1000, false},
+		{0, 1024, true},	 {0, 1025, false},     {100, 1124, true},
+		{100, 1125, false},	 {0, -64, true},       {0, -65, false},
+		{100, -64, true},	 {100, -65, false},    {1000, 2000, true},
+		{1000, 2100, false},	 {32000, 32000, true}, {32000, -1000, false},
 		{65536, 100, true},	 {65536, 32768, true}, {65536, -200, true},
 		{UINT32_MAX, 999, true},
 	};
@@ -198,6 +198,23 @@ static void test_pauses_of_linux(void **state)
 		bench_count(bench, identification, 20);
 		bench->now_ns += ticks * RNIC_NS_PER_MS;
 		identification += 20 + (uint32_t)prng_below(&bench->random, ticks);
+	}
+	free(bench);
+}
+
+/*
+ * Packets before and behind a pause wait somewhere, and come together. Two pauses of half a second
+ * count as one, where all numbers between them are those of a segmented send.
+ */
+static void test_pauses_that_are_not_seen(void **state)
+{
+	struct bench *bench = bench_create();
+	uint32_t identification = 30000;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		bench_count(bench, identification, 20);
+		identification += 20 + (uint32_t)prng_below(&bench->random, 500);
 	}
 	free(bench);
 }
@@ -285,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_time_that_goes_back),
 		cmocka_unit_test(test_counting_sender),
 		cmocka_unit_test(test_pauses_of_linux),
+		cmocka_unit_test(test_pauses_that_are_not_seen),
 		cmocka_unit_test(test_random_sender),
 		cmocka_unit_test(test_sender_that_jumps),
 		cmocka_unit_test(test_place_among_forged_senders),
