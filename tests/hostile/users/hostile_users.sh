@@ -50,6 +50,10 @@ large_amounts() {
 	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
 		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)
 }
+# The users of these ways get no connection for a while: each way has its own, and each attempt has.
+declare -A own_users=([control-watches]=31105 [silent]=31205 [greetings]=31305
+	[identifiers]=31405)
+
 ways=(keys keys-end doorbells watches control-watches fork holes hanging hanging-channel unpolled
 	listings silent greetings identifiers opens view-watches stopped device-stopped respawn)
 [ -z "$is_taken" ] || ways=(opens)
@@ -94,10 +98,7 @@ attack_start() {
 	local uid
 	attackers=()
 	first_user=$user_a
-	# These users get no connection for a while: each attempt has others.
-	case $1 in
-	control-watches | silent | greetings | identifiers) first_user=$((user_a + 4 + attempt)) ;;
-	esac
+	[ -z "${own_users[$1]:-}" ] || first_user=$((own_users[$1] + attempt))
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"
