@@ -167,7 +167,8 @@ static void take_slice(struct qp *qp)
 
 /*
  * Linux rxe is about to send what was kept again, and then gets its acknowledgement (see
- * acknowledge_again() in responder_answer.c).
+ * acknowledge_again() in responder_answer.c). The price: rxe heeds the next NAK only after an ACK,
+ * so that a packet which is lost once more there costs rxe's ACK timeout.
  */
 static bool acknowledges_kept(const struct qp *qp)
 {

@@ -18,7 +18,7 @@ struct responder {
 	struct rnic_psn expected_psn;
 	struct rnic_psn gap_end;   /* one past the furthest packet that came behind a gap */
 	struct rnic_psn asked_psn; /* has_nak_pending: of the last sequence NAK */
-	bool sends_again;	   /* the requester, by a NAK that has left, up to gap_end */
+	bool sends_again;	   /* a NAK has left: what is before gap_end comes again */
 	uint32_t msn;
 
 	/* The message under way. */
