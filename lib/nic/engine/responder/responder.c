@@ -167,8 +167,9 @@ static void take_slice(struct qp *qp)
 
 /*
  * Linux rxe is about to send what was kept again, and then gets its acknowledgement (see
- * acknowledge_again() in responder_answer.c). The price: rxe heeds the next NAK only after an ACK,
- * so that a packet which is lost once more there costs rxe's ACK timeout.
+ * acknowledge_again() in responder_answer.c). The same holds for what rxe had sent behind it when
+ * the NAK came. The price: rxe heeds the next NAK only after an ACK. So a packet that is lost once
+ * more costs rxe's ACK timeout, and so does a NAK that is lost, though no packet was.
  */
 static bool acknowledges_kept(const struct qp *qp)
 {
@@ -188,8 +189,12 @@ void responder_drain(struct qp *qp)
 		list_add_tail(&qp->engine->kept.draining, &qp->kept.drain_node);
 		return;
 	}
-	if (!rnic_psn_equal(start, responder->expected_psn) && acknowledges_kept(qp))
-		acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
+	if (!rnic_psn_equal(start, responder->expected_psn)) {
+		if (acknowledges_kept(qp))
+			acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
+		else
+			responder->duplicates_follow = true;
+	}
 	if (qp->kept.first != NULL)
 		kept_note_progress(qp->engine, &qp->kept);
 	if (rnic_psn_distance(responder->gap_end, responder->expected_psn) <= 0)
@@ -223,12 +228,14 @@ static void accept(struct request *request)
 	/* A NAK that has not left yet asks for too much now, but stood for acknowledgements. */
 	bool has_stale_nak = acknowledgement_owes_nak(responder);
 	bool was_asked = responder->has_nak_pending;
+	/* Sent before the NAK came there, so that it is among what is about to come again. */
+	bool comes_again = responder->duplicates_follow;
 
 	if (has_stale_nak)
 		responder->has_acknowledge = false;
 	else if (was_asked)
 		responder->sends_again = true;
-	if (rnic_psn_distance(responder->gap_end, packet->psn) <= 0)
+	if (!comes_again && rnic_psn_distance(responder->gap_end, packet->psn) <= 0)
 		responder->sends_again = false;
 	responder->has_nak_pending = false;
 	responder->is_not_ready = false;
@@ -241,7 +248,7 @@ static void accept(struct request *request)
 	else if (has_stale_nak)
 		ask_for_missing(qp);
 	/* Only when all of it is taken is what is kept acknowledged. */
-	if (qp->state == RNIC_QP_STATE_ERR || has_expected_kept(qp))
+	if (qp->state == RNIC_QP_STATE_ERR || has_expected_kept(qp) || comes_again)
 		return;
 	if (request_is_acknowledged(packet) && (packet->ack_request || has_stale_nak))
 		acknowledgement_queue(qp, packet->psn);

@@ -108,6 +108,8 @@ void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 	struct responder_resource *responder_resource;
 
 	qp->counters.duplicates_received++;
+	/* The requester has gone back. */
+	responder->sends_again = responder->duplicates_follow = false;
 	delayed_acknowledgement_was_missed(qp);
 	if (request_is_acknowledged(packet)) {
 		acknowledge_again(qp, packet);
