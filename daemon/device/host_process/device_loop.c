@@ -3,6 +3,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/device/link/device_process.h"
+#include "daemon/shared/base/heap.h"
 #include "daemon/shared/base/log.h"
 #include "daemon/shared/loop/loop.h"
 #include "proto/base/time_units.h"
@@ -127,6 +128,8 @@ static void device_loop_note_clients(struct device_loop *loop)
 
 	if (client_count != loop->client_count)
 		stats_writer_note_change(&loop->process->stats);
+	if (client_count == 0 && loop->client_count != 0)
+		heap_give_back();
 	loop->client_count = client_count;
 }
 

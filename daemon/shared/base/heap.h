@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mappings of a process's own heap.
+ * The mappings of a process's own heap, and its pages.
  */
 #ifndef DAEMON_SHARED_BASE_HEAP_H
 #define DAEMON_SHARED_BASE_HEAP_H
@@ -12,5 +12,14 @@
  * function before the first thread starts.
  */
 void heap_limit_mappings(int mappings);
+
+/* A heap keeps so many bytes that are free. */
+#define HEAP_KEPT_BYTES (4 << 20)
+
+/*
+ * Gives pages that are free back to the kernel, where the heap has more than HEAP_KEPT_BYTES of
+ * them. Otherwise a heap stays as large as it was with the most clients.
+ */
+void heap_give_back(void);
 
 #endif
