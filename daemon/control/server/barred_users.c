@@ -4,6 +4,7 @@
 #include "daemon/control/server/socket_acl.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 static bool barred_users_have_place(const struct barred_users *all, uid_t account)
 {
@@ -25,15 +26,17 @@ static bool barred_users_have(const struct barred_users *all, uid_t uid)
 int barred_users_add(struct barred_users *all, const char *path, uid_t uid, uid_t account,
 		     uint64_t now_ns)
 {
+	const bool is_known = barred_users_have(all, uid);
 	int result;
 
-	/* Others of its connections were in the socket already. */
-	if (barred_users_have(all, uid))
-		return 0;
-	if (!barred_users_have_place(all, account))
-		return -ENOSPC;
+	if (!is_known && !barred_users_have_place(all, account))
+		return -EUSERS;
+	/* Somebody may have removed the entry of a user whom the table has. */
 	result = socket_acl_bar(path, uid);
-	if (result != 0)
+	/* The connection was in the socket before the entry. One of somebody else is not ours. */
+	if (result == -EALREADY)
+		return 0;
+	if (result != 0 || is_known)
 		return result;
 	if (all->count == 0)
 		all->review_ns = now_ns + BARRED_USERS_REVIEW_NS;
@@ -51,11 +54,38 @@ void barred_users_review(struct barred_users *all, const char *path,
 	for (uint32_t i = all->count; i-- > 0;)
 		/* A file that cannot change for the moment is asked again. */
 		if (is_over(context, all->users[i].account) &&
-		    socket_acl_admit(path, all->users[i].uid) == 0)
+		    socket_acl_admit(path, all->users[i].uid, all->count == 1) == 0)
 			all->users[i] = all->users[--all->count];
+}
+
+void barred_users_admit(struct barred_users *all, const char *path)
+{
+	for (; all->count > 0; all->count--)
+		socket_acl_admit(path, all->users[all->count - 1].uid, all->count == 1);
 }
 
 uint64_t barred_users_next_deadline_ns(const struct barred_users *all)
 {
 	return all->count > 0 ? all->review_ns : UINT64_MAX;
+}
+
+bool barred_users_note_line(struct barred_users *all, uid_t uid, uint64_t now_ns)
+{
+	struct barred_users_line *free_line = NULL;
+
+	for (uint32_t i = 0; i < BARRED_USERS_MAX; i++) {
+		struct barred_users_line *line = &all->lines[i];
+
+		if (now_ns >= line->until_ns)
+			free_line = line;
+		else if (line->uid == uid)
+			return false;
+	}
+	if (free_line == NULL)
+		return false;
+	*free_line = (struct barred_users_line){
+		.uid = uid,
+		.until_ns = now_ns + BARRED_USERS_LINE_NS,
+	};
+	return true;
 }

@@ -38,6 +38,22 @@ struct list {
 	struct entry entries[16];
 };
 
+/* What the file system answers for a list; -1: the file's own. */
+static ssize_t played_bytes = -1;
+static struct list played;
+
+/* The linker puts this function before the real one. */
+ssize_t __real_lgetxattr(const char *of, const char *name, void *value, size_t bytes);
+ssize_t __wrap_lgetxattr(const char *of, const char *name, void *value, size_t bytes);
+
+ssize_t __wrap_lgetxattr(const char *of, const char *name, void *value, size_t bytes)
+{
+	if (played_bytes < 0)
+		return __real_lgetxattr(of, name, value, bytes);
+	memcpy(value, &played, (size_t)played_bytes);
+	return played_bytes;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -100,31 +116,33 @@ static void require_lists(void)
 		skip();
 	}
 	assert_int_equal(result, 0);
-	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
 }
 
 static void test_a_list_comes_and_goes(void **state)
 {
-	static const struct entry both[] = {
-		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 1, OTHER},  {ACL_USER, 1, ATTACKER},
-		{ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 0, NOBODY},
+	const uid_t owner = geteuid();
+	const struct entry both[] = {
+		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 1, OTHER},       {ACL_USER, 1, owner},
+		{ACL_USER, 1, ATTACKER},   {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY},
+		{ACL_OTHER, 0, NOBODY},
 	};
-	static const struct entry one[] = {
-		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 1, OTHER},   {ACL_GROUP_OBJ, 6, NOBODY},
-		{ACL_MASK, 6, NOBODY},	   {ACL_OTHER, 0, NOBODY},
+	const struct entry one[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 1, OTHER},  {ACL_USER, 1, owner},
+		{ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 0, NOBODY},
 	};
 
 	(void)state;
 	require_lists();
 	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
 	assert_int_equal(socket_acl_bar(path, OTHER), 0);
-	assert_int_equal(socket_acl_bar(path, OTHER), 0); /* is there already */
+	assert_int_equal(socket_acl_bar(path, OTHER), -EALREADY);
 	check_list(both, COUNT_OF(both));
 	assert_int_equal(mode_of_file(), 0660);
-	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
-	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, false), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, false), 0);
 	check_list(one, COUNT_OF(one));
-	assert_int_equal(socket_acl_admit(path, OTHER), 0);
+	assert_int_equal(socket_acl_admit(path, OTHER, true), 0);
 	assert_false(has_list());
 	assert_int_equal(mode_of_file(), 0660);
 }
@@ -136,13 +154,15 @@ static void test_an_administrators_list(void **state)
 		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 6, ATTACKER}, {ACL_USER, 2, OTHER},
 		{ACL_GROUP_OBJ, 4, NOBODY}, {ACL_MASK, 6, NOBODY},   {ACL_OTHER, 0, NOBODY},
 	};
-	struct entry barred[COUNT_OF(before)];
+	struct entry barred[COUNT_OF(before) + 1];
 
 	(void)state;
 	require_lists();
 	write_list(before, COUNT_OF(before));
-	memcpy(barred, before, sizeof(before));
-	barred[1].rights = ACL_READ | ACL_EXECUTE;
+	memcpy(barred + 1, before, sizeof(before));
+	barred[0] = before[0];
+	barred[1] = (struct entry){ACL_USER, ACL_EXECUTE, geteuid()};
+	barred[2].rights = ACL_READ | ACL_EXECUTE;
 	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
 	check_list(barred, COUNT_OF(barred));
 	assert_int_equal(socket_acl_bar(path, OTHER), -EEXIST);
@@ -151,13 +171,60 @@ static void test_an_administrators_list(void **state)
 	check_list(before, COUNT_OF(before));
 }
 
+/* An entry of somebody else that refuses a user is not ours to change, or to take back. */
+static void test_a_user_who_is_refused_already(void **state)
+{
+	static const struct entry list[] = {
+		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 4, ATTACKER},  {ACL_USER, 0, OTHER},
+		{ACL_USER, 5, OTHER + 1},  {ACL_USER, 1, OTHER + 2}, {ACL_GROUP_OBJ, 4, NOBODY},
+		{ACL_MASK, 6, NOBODY},	   {ACL_OTHER, 6, NOBODY},
+	};
+
+	(void)state;
+	require_lists();
+	write_list(list, COUNT_OF(list));
+	assert_int_equal(socket_acl_bar(path, ATTACKER), -EALREADY);
+	assert_int_equal(socket_acl_bar(path, OTHER), -EALREADY);
+	assert_int_equal(socket_acl_bar(path, OTHER + 1), -EALREADY);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
+	/* There is no sign: "x" comes from the default list of a folder. */
+	assert_int_equal(socket_acl_admit_all(path), 0);
+	check_list(list, COUNT_OF(list));
+}
+
+/* The group gets no more than the list gave, whoever made the mask. */
+static void test_a_mask_with_more_than_the_group_stays(void **state)
+{
+	static const struct entry before[] = {
+		{ACL_USER_OBJ, 6, NOBODY},
+		{ACL_GROUP_OBJ, 4, NOBODY},
+		{ACL_MASK, 6, NOBODY},
+		{ACL_OTHER, 0, NOBODY},
+	};
+
+	(void)state;
+	require_lists();
+	write_list(before, COUNT_OF(before));
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
+	check_list(before, COUNT_OF(before));
+	/* chmod(2) changes the mask alone. */
+	assert_int_equal(removexattr(path, LIST), 0);
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(chmod(path, 0660), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
+	check_list(before, COUNT_OF(before));
+	assert_int_equal(mode_of_file(), 0660);
+}
+
 static void test_a_mode_that_changes_stays(void **state)
 {
 	(void)state;
 	require_lists();
 	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
 	assert_int_equal(chmod(path, 0606), 0);
-	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
 	assert_false(has_list());
 	assert_int_equal(mode_of_file(), 0606);
 }
@@ -180,6 +247,48 @@ static void test_other_files_are_kept(void **state)
 	assert_int_equal(socket_acl_bar(folder, ATTACKER), -ENOTSOCK);
 	assert_true(getxattr(folder, LIST, NULL, 0) < 0);
 	assert_int_equal(socket_acl_bar("/tmp/rnic-no-such-socket", ATTACKER), -ENOENT);
+}
+
+/* What a file system answers that is no list changes nothing, and is not relied on. */
+static void test_answers_that_are_no_list(void **state)
+{
+	static const struct {
+		size_t bytes;
+		uint32_t version;
+		struct entry entries[4];
+	} cases[] = {
+		{0, 2, {{0}}},
+		{3, 2, {{0}}},
+		{4, 2, {{0}}},
+		{4 + 2 * 8, 2, {{ACL_USER_OBJ, 6, NOBODY}, {ACL_OTHER, 0, NOBODY}}},
+		{4 + 3 * 8 + 4,
+		 2,
+		 {{ACL_USER_OBJ, 6, NOBODY}, {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_OTHER, 0, NOBODY}}},
+		{4 + 3 * 8,
+		 1,
+		 {{ACL_USER_OBJ, 6, NOBODY}, {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_OTHER, 0, NOBODY}}},
+		{4 + 3 * 8,
+		 2,
+		 {{ACL_USER_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 0, NOBODY}}},
+		{4 + 3 * 8,
+		 2,
+		 {{ACL_USER, 1, ATTACKER}, {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_OTHER, 0, NOBODY}}},
+		{4 + 3 * 8,
+		 2,
+		 {{ACL_USER_OBJ, 6, NOBODY}, {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY}}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		played.version = htole32(cases[i].version);
+		memcpy(played.entries, cases[i].entries, sizeof(cases[i].entries));
+		played_bytes = (ssize_t)cases[i].bytes;
+		assert_int_equal(socket_acl_bar(path, ATTACKER), -EIO);
+		assert_int_equal(socket_acl_admit(path, ATTACKER, true), -EIO);
+		assert_int_equal(socket_acl_admit_all(path), -EIO);
+		played_bytes = -1;
+		assert_false(has_list());
+	}
 }
 
 /* Returns 0, or the errno of a connect() by the user. */
@@ -214,7 +323,7 @@ static void test_the_kernel_refuses(void **state)
 	assert_int_equal(connect_as(ATTACKER), EACCES);
 	assert_int_equal(connect_as(OTHER), 0);
 	assert_int_equal(connect_as(0), 0);
-	assert_int_equal(socket_acl_admit(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
 	assert_int_equal(connect_as(ATTACKER), 0);
 }
 
@@ -238,7 +347,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_list_comes_and_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_administrators_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_user_who_is_refused_already, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_mask_with_more_than_the_group_stays, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_mode_that_changes_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_answers_that_are_no_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_are_admitted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_files_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_kernel_refuses, set_up, tear_down),
