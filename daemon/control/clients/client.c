@@ -391,9 +391,12 @@ bool client_set_is_refused(const struct client_set *set, uid_t account)
 bool client_set_note_turned_away(struct client_set *set, uid_t account)
 {
 	struct user_quota *user = user_quotas_find(&set->users, account);
+	const uint32_t attempts =
+		throttled_users_count_attempt(&set->throttled_users, account, set->now_ns);
 
-	if (client_set_shuts_out(set, account))
-		return true;
+	/* Who is shut out may have no quota any more. */
+	if (attempts > 0)
+		return attempts % LIMIT_TURNED_AWAY == 0;
 	if (user == NULL || !client_set_is_overdrawn(set, account) ||
 	    ++user->turned_away < LIMIT_TURNED_AWAY)
 		return false;

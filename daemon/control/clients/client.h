@@ -154,8 +154,8 @@ bool client_set_is_refused(const struct client_set *set, uid_t account);
 
 /*
  * Notes that a connection of this account was turned away. Returns whether the account is to be
- * kept from connecting at all, until client_set_is_refused() ends: it goes on though it is refused.
- * An overdrawn account then owes the most that one can.
+ * kept from connecting at all, until client_set_is_refused() ends: it goes on though it is refused,
+ * LIMIT_TURNED_AWAY times. An overdrawn account then owes the most that one can.
  */
 bool client_set_note_turned_away(struct client_set *set, uid_t account);
 

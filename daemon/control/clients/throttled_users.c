@@ -76,3 +76,10 @@ bool throttled_users_are_shut_out(const struct throttled_users *all, uid_t uid, 
 			return now_ns < all->users[i].until_ns;
 	return false;
 }
+
+uint32_t throttled_users_count_attempt(struct throttled_users *all, uid_t uid, uint64_t now_ns)
+{
+	if (!throttled_users_are_shut_out(all, uid, now_ns))
+		return 0;
+	return ++throttled_users_find(all, uid)->attempts;
+}

@@ -35,6 +35,7 @@ struct throttled_user {
 	uid_t uid;
 	uint32_t calls;	   /* long ones, of a user who was not shut out yet */
 	uint32_t times;	   /* that the user was shut out; with `calls` 0 as well: a free place */
+	uint32_t attempts; /* connections that were turned away, since the user has the place */
 	uint64_t until_ns; /* the end of the time; before the first time: of what is forgiven */
 };
 
@@ -48,6 +49,12 @@ struct throttled_users {
  * connection, in seconds; 0: the call is forgiven.
  */
 uint32_t throttled_users_note(struct throttled_users *all, uid_t uid, uint64_t now_ns);
+
+/*
+ * Counts a connection that was turned away of a user who gets none now. Returns how many there are;
+ * 0: the user may connect.
+ */
+uint32_t throttled_users_count_attempt(struct throttled_users *all, uid_t uid, uint64_t now_ns);
 
 /* Whether the user gets no connection now. */
 bool throttled_users_are_shut_out(const struct throttled_users *all, uid_t uid, uint64_t now_ns);

@@ -53,6 +53,19 @@ static void test_a_user_counts_as_new_in_the_end(void **state)
 	assert_int_equal(shut_out(&all, 7, SECONDS(5 + 20 + 601)), 10);
 }
 
+static void test_attempts_are_counted(void **state)
+{
+	struct throttled_users all = {0};
+
+	(void)state;
+	assert_int_equal(throttled_users_count_attempt(&all, 7, SECONDS(1)), 0);
+	shut_out(&all, 7, SECONDS(1));
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_int_equal(throttled_users_count_attempt(&all, 7, SECONDS(2)), i);
+	assert_int_equal(throttled_users_count_attempt(&all, 8, SECONDS(2)), 0);
+	assert_int_equal(throttled_users_count_attempt(&all, 7, SECONDS(11)), 0);
+}
+
 static void test_a_full_table_forgets_one(void **state)
 {
 	struct throttled_users all = {0};
@@ -71,6 +84,7 @@ int main(void)
 		cmocka_unit_test(test_rare_calls_are_forgiven),
 		cmocka_unit_test(test_each_time_is_twice_as_long),
 		cmocka_unit_test(test_a_user_counts_as_new_in_the_end),
+		cmocka_unit_test(test_attempts_are_counted),
 		cmocka_unit_test(test_a_full_table_forgets_one),
 	};
 
