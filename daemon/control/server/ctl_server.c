@@ -101,6 +101,7 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 	server->set = set;
 	server->listen_fd = listen_fd;
 	server->rights = peer_user_rights();
+	server->unmapped = peer_user_unmapped(PEER_USER_MAP_PATH, PEER_USER_UNMAPPED_PATH);
 	server->spare_fd = ctl_server_open_spare();
 	server->retry_ns = server->spare_fd >= 0 ? UINT64_MAX : 0;
 	server->barred = (struct barred_users){0};
@@ -117,8 +118,7 @@ int ctl_server_open(struct ctl_server *server, struct client_set *set,
 
 void ctl_server_close(struct ctl_server *server)
 {
-	if (server->barred.count > 0)
-		socket_acl_admit_all(server->place.path);
+	barred_users_admit(&server->barred, server->place.path);
 	socket_path_remove(&server->place);
 	close(server->listen_fd);
 	if (server->spare_fd >= 0)
@@ -191,39 +191,67 @@ static void ctl_server_turn_away(struct ctl_server *server)
 		ctl_server_pause(server);
 }
 
-/*
- * Not as a line of the user, which those about each connection would hide: these lines are few by
- * themselves.
- */
-static void ctl_server_note_bar(struct ctl_server *server, const struct newcomer *newcomer,
-				int result)
+/* Another user may be barred though this one was not. */
+static void ctl_server_note_no_bar(const struct newcomer *newcomer, int result)
 {
-	if (result == 0) {
+	log_from_client(newcomer->uid,
+			"the kernel does not refuse connections of user %u, who goes on "
+			"connecting when each is turned away: %s",
+			(unsigned)newcomer->uid,
+			result == -EUSERS
+				? "it refuses as many users already as it may"
+				: "the access control list of the socket lets the user in in "
+				  "another way than by \"rw-\"");
+}
+
+/* The file cannot change: that is so for all users, for a while. */
+static void ctl_server_pause_bars(struct ctl_server *server, uid_t uid, int error)
+{
+	const uint64_t now_ns = server->set->now_ns;
+
+	server->no_bar_until_ns = now_ns + SERVER_NO_BAR_NS;
+	if (barred_users_note_line(&server->barred, uid, now_ns))
+		log_warning("the kernel cannot refuse connections of user %u at the control "
+			    "socket: %s",
+			    (unsigned)uid, strerror(-error));
+}
+
+/*
+ * Lines about bars, and a file that takes none, are not lines of the user, which those about each
+ * connection would hide: barred_users_note_line() keeps them few.
+ */
+static void ctl_server_note_bar(struct ctl_server *server, const struct newcomer *newcomer)
+{
+	if (barred_users_note_line(&server->barred, newcomer->uid, server->set->now_ns))
 		log_warning("the kernel refuses connections of user %u for a while: the user went "
 			    "on connecting when each was turned away",
 			    (unsigned)newcomer->uid);
-		return;
-	}
-	server->no_bar_until_ns = server->set->now_ns + SERVER_NO_BAR_NS;
-	log_warning("the kernel cannot refuse connections of user %u at the control socket: %s",
-		    (unsigned)newcomer->uid, strerror(-result));
+}
+
+/* Whether the kernel asks the list about this user, whom an entry can name alone. */
+static bool ctl_server_can_list(const struct ctl_server *server, uid_t uid)
+{
+	return uid != PEER_USER_CONTAINED && uid != server->unmapped && !user_quota_is_owner(uid);
 }
 
 /* Keeps out who goes on connecting. Whom no list names (socket_acl.h) is turned away each time. */
 static void ctl_server_bar(struct ctl_server *server, const struct newcomer *newcomer)
 {
-	const bool is_listed =
-		newcomer->uid != PEER_USER_CONTAINED && !user_quota_is_owner(newcomer->uid);
 	const uint32_t count = server->barred.count;
 	int result;
 
-	if (!client_set_note_turned_away(server->set, newcomer->account) || !is_listed ||
+	if (!client_set_note_turned_away(server->set, newcomer->account) ||
+	    !ctl_server_can_list(server, newcomer->uid) ||
 	    server->set->now_ns < server->no_bar_until_ns)
 		return;
 	result = barred_users_add(&server->barred, server->place.path, newcomer->uid,
 				  newcomer->account, server->set->now_ns);
-	if (result != 0 || server->barred.count > count)
-		ctl_server_note_bar(server, newcomer, result);
+	if (result == -EUSERS || result == -EEXIST)
+		ctl_server_note_no_bar(newcomer, result);
+	else if (result != 0)
+		ctl_server_pause_bars(server, newcomer->uid, result);
+	else if (server->barred.count > count)
+		ctl_server_note_bar(server, newcomer);
 }
 
 /* Makes a client of the newcomer. Returns NULL, or why there is none. */

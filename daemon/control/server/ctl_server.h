@@ -24,6 +24,7 @@ struct ctl_server {
 	struct client_set *set;
 	int listen_fd;
 	uint64_t rights; /* peer_user_rights() of the daemon at its start */
+	uid_t unmapped;	 /* peer_user_unmapped() */
 	int spare_fd;	 /* closed for a moment to refuse connections when descriptors run out; -1:
 			    there is none, and nothing is accepted */
 	uint64_t retry_ns; /* when to look for a descriptor again; UINT64_MAX: nothing is missing */

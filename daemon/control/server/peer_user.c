@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,6 +27,8 @@
 #endif
 
 #define PATH_BYTES 64
+
+#define PEER_USER_UNMAPPED ((uid_t)65534) /* unless the system says otherwise */
 
 /* Whoever has these reaches every process and file of the host; a container's root has neither. */
 #define PEER_USER_ROOT_RIGHTS (CAPABILITIES_BIT(CAP_SYS_ADMIN) | CAPABILITIES_BIT(CAP_SYS_PTRACE))
@@ -123,4 +126,39 @@ int peer_user_of(int fd, uint64_t rights, pid_t *pid, uid_t *uid)
 	if (peer.uid == 0 && rights != 0 && !peer_user_has(fd, peer.pid, rights))
 		*uid = PEER_USER_CONTAINED;
 	return 0;
+}
+
+/* Reads up to `max` numbers at the beginning of a file. Returns how many there are. */
+static unsigned peer_user_read_numbers(const char *path, unsigned long *numbers, unsigned max)
+{
+	char text[PATH_BYTES], *at = text, *end;
+	FILE *file = fopen(path, "re");
+	unsigned count = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fgets(text, sizeof(text), file) == NULL)
+		text[0] = '\0';
+	fclose(file);
+	for (; count < max; at = end) {
+		numbers[count] = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		count++;
+	}
+	return count;
+}
+
+uid_t peer_user_unmapped(const char *map_path, const char *unmapped_path)
+{
+	unsigned long range[3]; /* from here, from there, and how many */
+	unsigned long unmapped;
+
+	/* All but the last number, which no user has. */
+	if (peer_user_read_numbers(map_path, range, 3) == 3 && range[0] == 0 &&
+	    range[2] == UINT32_MAX)
+		return PEER_USER_ALL_MAPPED;
+	if (peer_user_read_numbers(unmapped_path, &unmapped, 1) == 1)
+		return (uid_t)unmapped;
+	return PEER_USER_UNMAPPED;
 }

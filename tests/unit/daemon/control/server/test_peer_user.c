@@ -256,6 +256,73 @@ static void test_root_with_the_number_of_one_who_has_gone(void **state)
 	end_peer(next);
 }
 
+/* A file with the text. */
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_the_number_of_all_who_have_none(void **state)
+{
+	static const struct {
+		const char *map, *unmapped;
+		uid_t expected;
+	} cases[] = {
+		{"         0          0 4294967295\n", "65534\n", PEER_USER_ALL_MAPPED},
+		{"         0       1000          1\n", "65533\n", 65533},
+		{"         0     100000      65536\n", "65534\n", 65534},
+		{"      1000          0 4294966295\n", "65534\n", 65534},
+		{"", "7\n", 7},
+		{"", "none\n", 65534},
+	};
+	char map[] = "/tmp/rnic-peer-map-XXXXXX", unmapped[] = "/tmp/rnic-peer-number-XXXXXX";
+
+	(void)state;
+	close(mkstemp(map));
+	close(mkstemp(unmapped));
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		write_text(map, cases[i].map);
+		write_text(unmapped, cases[i].unmapped);
+		assert_int_equal(peer_user_unmapped(map, unmapped), cases[i].expected);
+	}
+	unlink(map);
+	unlink(unmapped);
+	assert_int_equal(peer_user_unmapped(map, unmapped), 65534);
+}
+
+/* As which user a process of another namespace appears, whose user has no number in this one. */
+static int check_in_a_namespace(void)
+{
+	const uid_t unmapped = peer_user_unmapped(PEER_USER_MAP_PATH, PEER_USER_UNMAPPED_PATH);
+	int ends[2];
+	pid_t pid;
+	uid_t uid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+		return 1;
+	return peer_user_of(ends[0], 0, &pid, &uid) == 0 && uid == unmapped ? 0 : 1;
+}
+
+static void test_the_kernels_own_number(void **state)
+{
+	const pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) != 0 ? 77 : check_in_a_namespace());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 77) {
+		print_message("skipped: this kernel makes no user namespaces\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +333,8 @@ int main(void)
 		cmocka_unit_test(test_other_users),
 		cmocka_unit_test(test_who_has_gone_is_nobody),
 		cmocka_unit_test(test_root_with_the_number_of_one_who_has_gone),
+		cmocka_unit_test(test_the_number_of_all_who_have_none),
+		cmocka_unit_test(test_the_kernels_own_number),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
