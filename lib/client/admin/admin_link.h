@@ -29,10 +29,10 @@ struct admin_link {
 
 /*
  * Connects to the daemon at `socket_path` and greets it as `program`. Returns 0; -ENOENT or
- * -ECONNREFUSED when no daemon answers there; -EACCES without the right to the path, or when the
- * path is a default place and a stranger serves there (socket_trust.h); the daemon's own refusal;
- * -EPROTO when the answer is not rnicd's. After an error the link is closed and only `reason` is
- * valid.
+ * -ECONNREFUSED when no daemon answers there; -EACCES without the right to the path, while the
+ * daemon keeps this user out (rnicd(8)), or when the path is a default place and a stranger serves
+ * there (socket_trust.h); the daemon's own refusal; -EPROTO when the answer is not rnicd's. After
+ * an error the link is closed and only `reason` is valid.
  */
 int admin_link_open(struct admin_link *link, const char *socket_path, const char *program);
 

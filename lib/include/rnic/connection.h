@@ -22,8 +22,8 @@
  * - -ENODEV, -EIO, and for a daemon that hangs -ETIMEDOUT: the RNIC's daemon is gone. iw_disconnect
  *   the context and destroy its regions. A context without shared PD finds the next daemon by
  *   itself; a shared PD must be replaced with all contexts that use it. -ENOENT, -ECONNREFUSED,
- *   -EACCES, from calls that make a context or PD: no daemon runs; start one, or set RNIC_SOCKET
- *   (see rnic-run(1)).
+ *   from calls that make a context or PD: no daemon runs; start one, or set RNIC_SOCKET (see
+ *   rnic-run(1)). -EACCES, from these: as of rnic_query_device_at().
  * - -ETIMEDOUT: the awaited event did not come within iw_ctx_set_timeout(); nothing is lost, and
  *   the caller may wait again. -EINTR: a signal came; likewise.
  *

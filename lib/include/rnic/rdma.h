@@ -19,8 +19,9 @@
  *
  * - EBADF: no such handle, or the handle is destroyed.
  * - EINVAL: an impossible argument.
- * - ENOENT, ECONNREFUSED, EACCES, from the call that makes the first handle: no daemon of an RNIC
- *   runs; start one, or set RNIC_SOCKET (see rnic-run(1)).
+ * - ENOENT, ECONNREFUSED, from the call that makes the first handle: no daemon of an RNIC runs;
+ *   start one, or set RNIC_SOCKET (see rnic-run(1)). EACCES, from that call: as of
+ *   rnic_query_device_at().
  * - ENODEV, EIO, and for a daemon that hangs ETIMEDOUT: the daemon is gone, and all handles made
  *   with it are dead. Destroy them, which succeeds; the next daemon serves new ones.
  * - EADDRNOTAVAIL: the RNIC has no address (yet) by which a host could reach itself.

@@ -74,9 +74,12 @@ RNIC_API int rnic_default_socket_path(char path[RNIC_SOCKET_PATH_BYTES]);
 
 /*
  * Asks a daemon for its device's attributes, without opening the device. `socket_path` NULL: the
- * default. -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the socket is another
- * user's; use another. -EPROTONOSUPPORT: library and daemon share no version of the protocol;
- * install them together. -ENAMETOOLONG: as of rnic_default_socket_path().
+ * default. -ENOENT, -ECONNREFUSED: no daemon there; start one. -EACCES: the permissions of the
+ * socket, or of a folder on the way, keep this user out, or the path is a default one and a
+ * stranger serves there; use another socket. Where it worked before, the user connected too often
+ * and is kept out for some seconds, at most ten minutes; try again later, and less often
+ * (rnicd(8)). -EPROTONOSUPPORT: library and daemon share no version of the protocol; install them
+ * together. -ENAMETOOLONG: as of rnic_default_socket_path().
  */
 RNIC_API int rnic_query_device_at(const char *socket_path,
 				  struct rnic_device_attributes *attributes);

@@ -83,8 +83,9 @@ struct rnic_rpc_options {
  * the server when there are calls, and again after it lost the server. The call copies `options`,
  * which may be NULL. -EINVAL: no host or port, no such transport, or more than 1 GiB.
  * -EHOSTUNREACH: the name has no address; -EAGAIN: the name service does not answer. Errors of
- * rnic_open(): -ENOENT, -ECONNREFUSED and -EACCES mean that no daemon runs. -ENOSPC, -ENOMEM,
- * -EMFILE: the daemon or this process has no more to give.
+ * rnic_open(): -ENOENT and -ECONNREFUSED mean that no daemon runs, -EACCES that this user is kept
+ * out, as of rnic_query_device_at(). -ENOSPC, -ENOMEM, -EMFILE: the daemon or this process has no
+ * more to give.
  */
 RNIC_API int rnic_rpc_create_client(const struct rnic_rpc_options *options, const char *host,
 				    uint16_t port, struct rnic_rpc_client **client);
