@@ -75,6 +75,7 @@ guest_make_rxe() {
 	case $suite in
 	sid) kernel=7.2.13+deb14-amd64 version=7.2.13-1 verbs=65.0-1.1 ;;
 	trixie) kernel=6.12.117+deb13-amd64 version=6.12.117-1 verbs=56.1-1 ;;
+	*) echo "there is no Linux of $suite here: sid, trixie"; exit 1 ;;
 	esac
 	guest_make "$suite" $kernel $version libibverbs-dev=$verbs ibverbs-providers=$verbs gcc \
 		libc6-dev
