@@ -146,11 +146,12 @@ static void test_root_in_a_container(void **state)
 
 static void test_root_of_a_namespace(void **state)
 {
-	const pid_t pid = fork();
+	pid_t pid;
 	int status;
 
 	(void)state;
 	require_rights();
+	pid = fork();
 	if (pid == 0)
 		_exit(unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
