@@ -58,7 +58,11 @@ make_bridge() { ip -n n$end link add path0 type bridge && ip -n n$end link set u
 make_macvlan() { add link u type macvlan mode bridge; }
 make_vlan() { add link u type vlan id 5; }
 make_ipvlan_l2() { add link u type ipvlan mode l2; }
-make_ipvlan_l3() { add link u type ipvlan mode l3; }
+# It answers no ARP: the host below needs a route, as towards a router.
+make_ipvlan_l3() {
+	add link u type ipvlan mode l3 &&
+		ip -n n$end route add 10.9.2.0/24 via 10.8.0.$peer dev u metric 100
+}
 make_vxlan() {
 	add type vxlan id 7 dstport 4789 local 10.8.0.$end remote 10.8.0.$peer dev u
 }
