@@ -12,5 +12,5 @@ void heap_limit_mappings(int mappings)
 void heap_give_back(void)
 {
 	if (mallinfo2().fordblks > HEAP_KEPT_BYTES)
-		malloc_trim(HEAP_KEPT_BYTES);
+		malloc_trim(0);
 }

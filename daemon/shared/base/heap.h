@@ -13,12 +13,12 @@
  */
 void heap_limit_mappings(int mappings);
 
-/* A heap keeps so many bytes that are free. */
+/* A heap with no more free bytes than these keeps them. */
 #define HEAP_KEPT_BYTES (4 << 20)
 
 /*
- * Gives pages that are free back to the kernel, where the heap has more than HEAP_KEPT_BYTES of
- * them. Otherwise a heap stays as large as it was with the most clients.
+ * Gives all pages that are free back to the kernel, where more than HEAP_KEPT_BYTES are free.
+ * Otherwise a heap stays as large as it was with the most clients.
  */
 void heap_give_back(void);
 

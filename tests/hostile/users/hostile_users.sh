@@ -50,7 +50,8 @@ large_amounts() {
 	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
 		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)
 }
-# The users of these ways get no connection for a while: each way has its own, and each attempt has.
+# The users of these ways get no connection for a while: each way has its own, and so has each
+# attempt by one user, and by nine.
 declare -A own_users=([control-watches]=31105 [silent]=31205 [greetings]=31305
 	[identifiers]=31405)
 
@@ -98,7 +99,7 @@ attack_start() {
 	local uid
 	attackers=()
 	first_user=$user_a
-	[ -z "${own_users[$1]:-}" ] || first_user=$((own_users[$1] + attempt))
+	[ -z "${own_users[$1]:-}" ] || first_user=$((own_users[$1] + attempt + 500 * (count > 1)))
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"
