@@ -2,7 +2,7 @@
 /*
  * Remembers the IPv4 identification that each sender used last. An ICRC that is right for any
  * identification has 15 bits of strength (icrc.h); a sender that counts its packets gives most of
- * the other bits back, because its next identification is known but for a few lost packets.
+ * the other bits back, because its next identification is known but for the last ten bits or so.
  *
  * Linux counts for each pair of source and destination address, rdma_rxe included. A pause adds up
  * to one for each tick of its clock, of which there are at most 1,000 a second. Packets that the
@@ -32,7 +32,7 @@
 #define IDENTIFICATION_NEAR 64
 
 /*
- * So far forwards may a number be at any time. Where a host or the network stalls, packets wait and
+ * A number may be so far ahead at any time. Where a host or the network stalls, packets wait and
  * come together, and the pause between them is not seen: a second of it adds up to 1,000.
  */
 #define IDENTIFICATION_AHEAD 1024
