@@ -14,6 +14,7 @@
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/withheld_acknowledgement.h"
 #include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/reliability/peer_window.h"
@@ -99,6 +100,7 @@ int engine_init(struct engine *engine, const struct engine_config *config)
 	timer_heap_init(&engine->window_timers);
 	list_init(&engine->ready);
 	list_init(&engine->delayed_acknowledgements);
+	list_init(&engine->withheld_acknowledgements);
 	list_init(&engine->windows);
 	list_init(&engine->built);
 	list_init(&engine->mcast_groups);
@@ -118,6 +120,7 @@ void engine_fini(struct engine *engine)
 {
 	assert(list_is_empty(&engine->ready) && list_is_empty(&engine->windows));
 	assert(list_is_empty(&engine->delayed_acknowledgements));
+	assert(list_is_empty(&engine->withheld_acknowledgements));
 	assert(list_is_empty(&engine->pace.waiting));
 	assert(list_is_empty(&engine->built) && list_is_empty(&engine->mcast_groups));
 	assert(memory_batch_is_empty(&engine->writes));
@@ -518,6 +521,7 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 	uint64_t pace_ns = timer_heap_earliest_ns(&engine->pace_timers);
 	uint64_t window_ns = timer_heap_earliest_ns(&engine->window_timers);
 	uint64_t wait_ns = delayed_acknowledgement_next_ns(engine);
+	uint64_t withheld_ns = withheld_acknowledgement_next_ns(engine);
 	uint64_t timer_ns = retry_ns < pace_ns ? retry_ns : pace_ns;
 
 	if (!list_is_empty(&engine->kept.draining) ||
@@ -525,6 +529,8 @@ uint64_t engine_next_deadline_ns(const struct engine *engine)
 		return engine->now_ns;
 	if (window_ns < timer_ns)
 		timer_ns = window_ns;
+	if (withheld_ns < timer_ns)
+		timer_ns = withheld_ns;
 	return timer_ns < wait_ns ? timer_ns : wait_ns;
 }
 
@@ -571,6 +577,7 @@ void engine_tick(struct engine *engine, uint64_t now_ns)
 	while ((timer = timer_heap_pop_expired(&engine->window_timers, now_ns)) != NULL)
 		peer_window_expired(RNIC_CONTAINER_OF(timer, struct peer_window, timer));
 	delayed_acknowledgement_expire(engine);
+	withheld_acknowledgement_expire(engine);
 	drain_kept(engine);
 }
 
@@ -587,6 +594,7 @@ bool engine_hasten_acknowledgements(struct engine *engine)
 	bool has_any = !parting_is_empty(&engine->parting);
 
 	engine_end_waits(engine, false);
+	withheld_acknowledgement_tell_all(engine);
 	for (uint32_t slot = 0; slot < engine->qps.slot_count; slot++) {
 		struct qp *qp = key_table_slot(&engine->qps, slot);
 

@@ -109,6 +109,12 @@ enum {
 	LIMIT_ACK_REPLIES = 4,
 	LIMIT_ACK_REPLIES_MOST = 64,
 
+	/*
+	 * So long rxe has to go back after a NAK: several round trips of a network without routers,
+	 * and less than its ACK timeouts are (withheld_acknowledgement.h).
+	 */
+	LIMIT_ACK_WITHHELD_NS = 20000000,
+
 	/* Acknowledgements of queue pairs that are gone, while the port takes none (parting.h). */
 	LIMIT_PARTING_PACKETS = 1024,
 

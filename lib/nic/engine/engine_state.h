@@ -33,8 +33,9 @@ struct engine {
 	struct timer_heap pace_timers;	 /* struct qp.congestion */
 	struct timer_heap window_timers; /* struct peer_window */
 	struct list ready; /* QPs that may have a packet to send, in order of service */
-	struct list delayed_acknowledgements; /* of QPs whose ACK waits, by the end of the wait */
-	struct list windows;		      /* struct peer_window */
+	struct list delayed_acknowledgements;  /* of QPs whose ACK waits, by the end of the wait */
+	struct list withheld_acknowledgements; /* likewise of those that wait for a duplicate */
+	struct list windows;		       /* struct peer_window */
 	uint32_t window_count;
 	struct list built;	  /* QPs that engine_packets_read() is to see */
 	struct list mcast_groups; /* struct mcast_group */

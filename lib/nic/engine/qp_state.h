@@ -79,6 +79,7 @@ struct qp {
 	struct kept kept_responses; /* behind one that is missing */
 	struct congestion congestion;
 	struct delayed_acknowledgement delayed_acknowledgement;
+	struct withheld_acknowledgement withheld_acknowledgement;
 
 	struct srq *srq; /* where its receives come from; NULL: from recv_queue */
 	struct recv_queue recv_queue;

@@ -34,6 +34,16 @@ void acknowledgement_queue(struct qp *qp, struct rnic_psn psn)
 		acknowledgement_owe(qp, ACKNOWLEDGEMENT_SYNDROME, psn);
 }
 
+void acknowledgement_queue_last(struct qp *qp)
+{
+	const struct responder *responder = &qp->responder;
+	const struct rnic_psn last = rnic_psn_add(responder->expected_psn, -1);
+
+	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
+	    responder_resources_find(&qp->responder.resources, last) == NULL)
+		acknowledgement_queue(qp, last);
+}
+
 void acknowledgement_end_before(struct qp *qp, struct rnic_psn psn, uint32_t msn)
 {
 	struct responder *responder = &qp->responder;

@@ -28,6 +28,13 @@ bool acknowledgement_owes_nak(const struct responder *responder);
 void acknowledgement_queue(struct qp *qp, struct rnic_psn psn);
 
 /*
+ * Queues the ACK of the last packet once more. Not behind a NAK, after which the peer asks again by
+ * itself, nor in ERR. No ACK may have the PSN of a READ or atomic, whose answer may be lost: Linux
+ * rxe takes the operation for done.
+ */
+void acknowledgement_queue_last(struct qp *qp);
+
+/*
  * The request of `psn` is not answered at all: queues an ACK of the requests before it, which had
  * `msn` messages, in place of what was queued. No ACK may have the PSN of a READ or atomic, whose
  * answer does the same: Linux rxe takes the operation for done.

@@ -6,6 +6,7 @@
 #include "lib/nic/engine/reliability/acknowledgement.h"
 #include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
+#include "proto/wire/peer_kind.h"
 #include "proto/wire/syndrome.h"
 
 /* --- requester ------------------------------------------------------------------------------- */
@@ -189,19 +190,14 @@ uint8_t credits_syndrome(struct engine *engine, struct qp *qp)
 bool credits_posted(struct engine *engine, struct qp *qp)
 {
 	struct responder *responder = &qp->responder;
-	struct rnic_psn last = rnic_psn_add(responder->expected_psn, -1);
 
 	if (!responder->has_told_no_credits)
 		return true;
 	if (entries_posted(engine, qp) == 0)
 		return false;
 	responder->has_told_no_credits = false;
-	/*
-	 * A peer that got a NAK since then asks again by itself. No ACK may have the PSN of a READ
-	 * or atomic, whose answer may be lost: Linux rxe takes the operation for done.
-	 */
-	if (qp->state != RNIC_QP_STATE_ERR && !responder->has_nak_pending &&
-	    responder_resources_find(&responder->resources, last) == NULL)
-		acknowledgement_queue(qp, last);
+	/* Linux rxe takes no notice of credits, and cannot bear each ACK. */
+	if (qp->peer_kind != RNIC_PEER_KIND_RXE)
+		acknowledgement_queue_last(qp);
 	return true;
 }

@@ -95,6 +95,12 @@ struct delayed_acknowledgement {
 				*/
 };
 
+/* See withheld_acknowledgement.h. */
+struct withheld_acknowledgement {
+	struct list node; /* in engine->withheld_acknowledgements while the ACK is withheld */
+	uint64_t due_ns;  /* the end of the wait */
+};
+
 struct congestion {
 	struct cc_dcqcn rate;
 	struct timer timer; /* in engine->pace_timers: until the rate lets the next leave */

@@ -8,6 +8,7 @@
 #include "lib/nic/engine/qp_state.h"
 #include "lib/nic/engine/reliability/acknowledgement.h"
 #include "lib/nic/engine/reliability/holes.h"
+#include "lib/nic/engine/reliability/withheld_acknowledgement.h"
 #include "lib/nic/engine/responder/request_checks.h"
 #include "lib/nic/engine/responder/responder_answer.h"
 #include "lib/nic/engine/responder/responder_execute.h"
@@ -99,6 +100,9 @@ static void ask_for_missing(struct qp *qp)
 static void receive_not_ready(struct qp *qp, const struct rnic_packet *packet)
 {
 	kept_forget(qp->engine, &qp->kept);
+	/* The NAK acknowledges all before it. */
+	withheld_acknowledgement_drop(qp);
+	qp->responder.sends_again = false;
 	qp->responder.has_nak_pending = true;
 	qp->responder.is_not_ready = true;
 	acknowledgement_owe(qp,
@@ -168,8 +172,8 @@ static void take_slice(struct qp *qp)
 /*
  * Linux rxe is about to send what was kept again, and then gets its acknowledgement (see
  * acknowledge_again() in responder_answer.c). The same holds for what rxe had sent behind it when
- * the NAK came. The price: rxe heeds the next NAK only after an ACK. So a packet that is lost once
- * more costs rxe's ACK timeout, and so does a NAK that is lost, though no packet was.
+ * the NAK came (withheld_acknowledgement.h). The price: rxe heeds the next NAK only after an ACK.
+ * So a packet that is lost once more costs rxe's ACK timeout.
  */
 static bool acknowledges_kept(const struct qp *qp)
 {
@@ -193,7 +197,7 @@ void responder_drain(struct qp *qp)
 		if (acknowledges_kept(qp))
 			acknowledgement_queue(qp, rnic_psn_add(responder->expected_psn, -1));
 		else
-			responder->duplicates_follow = true;
+			withheld_acknowledgement_begin(qp);
 	}
 	if (qp->kept.first != NULL)
 		kept_note_progress(qp->engine, &qp->kept);
@@ -229,7 +233,7 @@ static void accept(struct request *request)
 	bool has_stale_nak = acknowledgement_owes_nak(responder);
 	bool was_asked = responder->has_nak_pending;
 	/* Sent before the NAK came there, so that it is among what is about to come again. */
-	bool comes_again = responder->duplicates_follow;
+	bool comes_again = withheld_acknowledgement_is_on(qp);
 
 	if (has_stale_nak)
 		responder->has_acknowledge = false;

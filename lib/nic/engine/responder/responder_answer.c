@@ -13,6 +13,7 @@
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/credits.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/withheld_acknowledgement.h"
 #include "lib/nic/engine/reliability/exact_credits.h"
 #include "lib/nic/engine/reliability/holes.h"
 #include "lib/nic/engine/responder/request_checks.h"
@@ -109,7 +110,8 @@ void responder_repeat(struct qp *qp, const struct rnic_packet *packet)
 
 	qp->counters.duplicates_received++;
 	/* The requester has gone back. */
-	responder->sends_again = responder->duplicates_follow = false;
+	responder->sends_again = false;
+	withheld_acknowledgement_drop(qp);
 	delayed_acknowledgement_was_missed(qp);
 	if (request_is_acknowledged(packet)) {
 		acknowledge_again(qp, packet);

@@ -19,7 +19,6 @@ struct responder {
 	struct rnic_psn gap_end;   /* one past the furthest packet that came behind a gap */
 	struct rnic_psn asked_psn; /* has_nak_pending: of the last sequence NAK */
 	bool sends_again;	   /* a NAK has left: what is before gap_end comes again */
-	bool duplicates_follow;	   /* some of that was kept and is executed; of rxe alone */
 	uint32_t msn;
 
 	/* The message under way. */

@@ -15,6 +15,7 @@
 #include "lib/nic/engine/ready_list.h"
 #include "lib/nic/engine/reliability/congestion.h"
 #include "lib/nic/engine/reliability/delayed_acknowledgement.h"
+#include "lib/nic/engine/reliability/withheld_acknowledgement.h"
 #include "lib/nic/engine/reliability/peer_window.h"
 #include "lib/nic/engine/reliability/retry_timer.h"
 #include "lib/nic/engine/objects/kept.h"
@@ -141,6 +142,7 @@ static struct qp *qp_allocate(struct engine *engine, const struct qp_config *con
 	list_init(&qp->windows);
 	list_init(&qp->failures.node);
 	list_init(&qp->delayed_acknowledgement.node);
+	list_init(&qp->withheld_acknowledgement.node);
 	kept_init(&qp->kept);
 	kept_init(&qp->kept_responses);
 	retry_timer_init(qp);
@@ -205,6 +207,7 @@ static void qp_forget(struct qp *qp)
 	/* Received payload belongs to the client; the QP may fall into error over its placement, no
 	 * matter. */
 	placement_run(engine);
+	withheld_acknowledgement_tell(qp);
 	responder_part(engine, qp);
 	kept_forget(engine, &qp->kept);
 	kept_forget(engine, &qp->kept_responses);
