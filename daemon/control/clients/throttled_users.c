@@ -79,7 +79,9 @@ bool throttled_users_are_shut_out(const struct throttled_users *all, uid_t uid, 
 
 uint32_t throttled_users_count_attempt(struct throttled_users *all, uid_t uid, uint64_t now_ns)
 {
-	if (!throttled_users_are_shut_out(all, uid, now_ns))
+	struct throttled_user *user = throttled_users_find(all, uid);
+
+	if (user == NULL || user->times == 0 || now_ns >= user->until_ns)
 		return 0;
-	return ++throttled_users_find(all, uid)->attempts;
+	return ++user->attempts;
 }

@@ -35,7 +35,7 @@ struct throttled_user {
 	uid_t uid;
 	uint32_t calls;	   /* long ones, of a user who was not shut out yet */
 	uint32_t times;	   /* that the user was shut out; with `calls` 0 as well: a free place */
-	uint32_t attempts; /* connections that were turned away, since the user has the place */
+	uint32_t attempts; /* connections turned away since the user got the place */
 	uint64_t until_ns; /* the end of the time; before the first time: of what is forgiven */
 };
 

@@ -33,13 +33,14 @@ int peer_user_of(int fd, uint64_t rights, pid_t *pid, uid_t *uid);
 #define PEER_USER_MAP_PATH	"/proc/self/uid_map"
 #define PEER_USER_UNMAPPED_PATH "/proc/sys/kernel/overflowuid"
 
-/* Each user has a number of the own. */
+/* Each user has an own number. */
 #define PEER_USER_ALL_MAPPED ((uid_t)-1)
 
 /*
  * The number that stands for many users at once: in a user namespace, for all that the namespace
  * has no number for. Reads the namespace's numbers and that number at these paths. Where they
- * cannot be read, one number is as if it stood for many. PEER_USER_ALL_MAPPED: there is none.
+ * cannot be read, the usual number (65534) is taken to stand for many. PEER_USER_ALL_MAPPED: there
+ * is none.
  */
 uid_t peer_user_unmapped(const char *map_path, const char *unmapped_path);
 

@@ -173,21 +173,43 @@ static int entry_bar(struct posix_acl_xattr_entry *entry)
 	return 0;
 }
 
+static bool entry_is_barred(const struct posix_acl_xattr_entry *entry)
+{
+	return entry_tag(entry) == ACL_USER &&
+	       (entry_rights(entry) & (ACL_WRITE | ACL_EXECUTE)) == ACL_EXECUTE;
+}
+
+/*
+ * With the sign, entries with "x" are ours. Others that have it, of a folder's default list, lose
+ * it, which changes no right.
+ */
+static int socket_acl_add_sign(struct socket_acl *acl)
+{
+	if (socket_acl_find_sign(acl) != NULL)
+		return 0;
+	if (socket_acl_find(acl, ACL_USER, acl->owner) != NULL)
+		return -EOPNOTSUPP;
+	for (uint32_t i = 0; i < acl->count; i++)
+		if (entry_is_barred(&acl->entries[i]))
+			acl->entries[i].e_perm &= ~htole16(ACL_EXECUTE);
+	/* Users come behind the owner's own entry, which is the first. */
+	socket_acl_insert(acl, 1, ACL_USER, ACL_EXECUTE, acl->owner);
+	return 0;
+}
+
 /* The list has room for three entries. */
 static int socket_acl_add(struct socket_acl *acl, uid_t uid)
 {
+	int result = socket_acl_add_sign(acl);
 	struct posix_acl_xattr_entry *entry = socket_acl_find(acl, ACL_USER, uid);
-	int result = 0;
 
-	/* Users come behind the owner's own entry, which is the first. */
-	if (entry == NULL)
-		socket_acl_insert(acl, 1, ACL_USER, ACL_EXECUTE, uid);
-	else
-		result = entry_bar(entry);
-	if (socket_acl_find(acl, ACL_USER, acl->owner) == NULL)
-		socket_acl_insert(acl, 1, ACL_USER, ACL_EXECUTE, acl->owner);
+	if (result != 0)
+		return result;
+	if (entry != NULL)
+		return entry_bar(entry);
+	socket_acl_insert(acl, 1, ACL_USER, ACL_EXECUTE, uid);
 	socket_acl_add_mask(acl);
-	return result;
+	return 0;
 }
 
 int socket_acl_bar(const char *path, uid_t uid)
@@ -197,15 +219,11 @@ int socket_acl_bar(const char *path, uid_t uid)
 
 	if (result == 0 && acl.count > SOCKET_ACL_ENTRIES_MAX - 3)
 		result = -ERANGE;
-	if (result == 0)
+	else if (result == 0 && uid == acl.owner)
+		result = -EEXIST;
+	else if (result == 0)
 		result = socket_acl_add(&acl, uid);
 	return result == 0 ? socket_acl_write(&acl, path) : result;
-}
-
-static bool entry_is_barred(const struct posix_acl_xattr_entry *entry)
-{
-	return entry_tag(entry) == ACL_USER &&
-	       (entry_rights(entry) & (ACL_WRITE | ACL_EXECUTE)) == ACL_EXECUTE;
 }
 
 /* Takes back what socket_acl_add() did with this entry. Returns whether the list has changed. */

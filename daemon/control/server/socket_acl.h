@@ -10,7 +10,8 @@
  * time; who was not named becomes "--x". As long as there are such entries the owner of the file
  * has "--x", too, which the kernel never asks about. By this sign a daemon knows that an earlier
  * one was killed and left entries: those with "x" are then taken for ours. A folder's default list
- * makes such entries without the sign.
+ * makes such entries without the sign; they lose the "x" when the sign comes. A list that names the
+ * owner has no place for the sign, so that it takes no entry of ours.
  *
  * Nobody else may replace the file at the path (socket_directory.h).
  */
@@ -21,11 +22,11 @@
 #include <sys/types.h>
 
 /*
- * Refuses the user, who is neither root nor the owner of the file: they ask no list. -EALREADY: the
- * list refuses the user already, by an entry of ours or of somebody else. -EEXIST: the
+ * Refuses the user, who is not root: root asks no list. -EALREADY: the list refuses the user
+ * already, by an entry of ours or of somebody else. -EEXIST: the user owns the file, or the
  * administrator's list lets the user in in another way. -EOPNOTSUPP, -EPERM, -EROFS, -ENOENT,
- * -ENOSPC, -ERANGE, -EIO and others are of the file: there is no such list here, or it cannot
- * change. Nothing has changed then.
+ * -ENOSPC, -ERANGE, -EIO and others are of the file: there is no such list here, or it names the
+ * owner, or it cannot change. Nothing has changed then.
  */
 int socket_acl_bar(const char *path, uid_t uid);
 

@@ -123,8 +123,8 @@ static void test_a_list_comes_and_goes(void **state)
 {
 	const uid_t owner = geteuid();
 	const struct entry both[] = {
-		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 1, OTHER},       {ACL_USER, 1, owner},
-		{ACL_USER, 1, ATTACKER},   {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY},
+		{ACL_USER_OBJ, 6, NOBODY}, {ACL_USER, 1, OTHER},       {ACL_USER, 1, ATTACKER},
+		{ACL_USER, 1, owner},	   {ACL_GROUP_OBJ, 6, NOBODY}, {ACL_MASK, 6, NOBODY},
 		{ACL_OTHER, 0, NOBODY},
 	};
 	const struct entry one[] = {
@@ -189,6 +189,46 @@ static void test_a_user_who_is_refused_already(void **state)
 	assert_int_equal(socket_acl_admit(path, ATTACKER, true), 0);
 	/* There is no sign: "x" comes from the default list of a folder. */
 	assert_int_equal(socket_acl_admit_all(path), 0);
+	check_list(list, COUNT_OF(list));
+}
+
+/* An entry with "x" that a folder's default list made stays without rights, also after a kill. */
+static void test_a_default_list_gets_no_rights(void **state)
+{
+	static const struct entry before[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 5, OTHER},  {ACL_USER, 1, OTHER + 1},
+		{ACL_GROUP_OBJ, 4, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 6, NOBODY},
+	};
+	static const struct entry after[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 4, OTHER},  {ACL_USER, 0, OTHER + 1},
+		{ACL_GROUP_OBJ, 4, NOBODY}, {ACL_MASK, 6, NOBODY}, {ACL_OTHER, 6, NOBODY},
+	};
+
+	(void)state;
+	require_lists();
+	write_list(before, COUNT_OF(before));
+	assert_int_equal(socket_acl_bar(path, ATTACKER), 0);
+	assert_int_equal(socket_acl_bar(path, OTHER), -EALREADY);
+	assert_int_equal(socket_acl_admit_all(path), 0);
+	check_list(after, COUNT_OF(after));
+}
+
+/* The owner's entry is the sign: where the list has one, or the user is the owner, there is none.
+ */
+static void test_the_owner_has_no_entry(void **state)
+{
+	const struct entry list[] = {
+		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 6, geteuid()}, {ACL_USER, 6, OTHER},
+		{ACL_GROUP_OBJ, 4, NOBODY}, {ACL_MASK, 6, NOBODY},    {ACL_OTHER, 6, NOBODY},
+	};
+
+	(void)state;
+	require_lists();
+	assert_int_equal(socket_acl_bar(path, geteuid()), -EEXIST);
+	assert_false(has_list());
+	write_list(list, COUNT_OF(list));
+	assert_int_equal(socket_acl_bar(path, OTHER), -EOPNOTSUPP);
+	assert_int_equal(socket_acl_bar(path, ATTACKER), -EOPNOTSUPP);
 	check_list(list, COUNT_OF(list));
 }
 
@@ -349,6 +389,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_an_administrators_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_user_who_is_refused_already, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_default_list_gets_no_rights, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_owner_has_no_entry, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_mask_with_more_than_the_group_stays, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_mode_that_changes_stays, set_up, tear_down),
