@@ -85,6 +85,22 @@ guest_make_rxe() {
 	for name in "$root"/usr/lib/*/libibverbs/librxe*.so; do guest_file "${name#"$root"}"; done
 }
 
+# Begins what guest_run runs: a wire between two devices of rxe, rxe0, and rxe1 in a namespace of its
+# own, where $other runs a command.
+# shellcheck disable=SC2016,SC2034 # for the guest; findings use it
+guest_wire='
+	unshare -n sleep 1000 &
+	sleep 1
+	other="nsenter -t $! -n"
+	/sbin/ip link add va type veth peer name vb netns $!
+	/sbin/ip address add 10.9.9.1/24 dev va; /sbin/ip link set va up
+	$other /sbin/ip address add 10.9.9.2/24 dev vb
+	$other /sbin/ip link set vb up
+	rdma link add rxe0 type rxe netdev va
+	$other rdma link add rxe1 type rxe netdev vb
+	sleep 1
+'
+
 guest_run() {
 	local image
 	image=$(find "$root/boot" "$root/usr/lib/modules/$guest_kernel" -maxdepth 1 \

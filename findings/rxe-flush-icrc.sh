@@ -101,16 +101,7 @@ int main(void)
 }
 END
 guest_program /flush -libverbs
-output=$(guest_run '
-	unshare -n sleep 1000 &
-	sleep 1
-	/sbin/ip link add va type veth peer name vb netns $!
-	/sbin/ip address add 10.9.9.1/24 dev va; /sbin/ip link set va up
-	nsenter -t $! -n /sbin/ip address add 10.9.9.2/24 dev vb
-	nsenter -t $! -n /sbin/ip link set vb up
-	rdma link add rxe0 type rxe netdev va
-	nsenter -t $! -n rdma link add rxe1 type rxe netdev vb
-	sleep 1
+output=$(guest_run "$guest_wire"'
 	/flush')
 echo "$output"
 [ "$output" = "WRITE: status 0

@@ -69,17 +69,7 @@ int main(void)
 }
 END
 guest_program /late -libverbs
-output=$(guest_run '
-	unshare -n sleep 1000 &
-	sleep 1
-	other="nsenter -t $! -n"
-	/sbin/ip link add va type veth peer name vb netns $!
-	/sbin/ip address add 10.9.9.1/24 dev va; /sbin/ip link set va up
-	$other /sbin/ip address add 10.9.9.2/24 dev vb
-	$other /sbin/ip link set vb up
-	rdma link add rxe0 type rxe netdev va
-	$other rdma link add rxe1 type rxe netdev vb
-	sleep 1
+output=$(guest_run "$guest_wire"'
 	/late
 	late() {
 		$other /sbin/tc qdisc add dev vb parent 1:$1 netem delay $3
