@@ -213,9 +213,17 @@ static void test_a_default_list_gets_no_rights(void **state)
 	check_list(after, COUNT_OF(after));
 }
 
-/* The owner's entry is the sign: where the list has one, or the user is the owner, there is none.
- */
-static void test_the_owner_has_no_entry(void **state)
+/* The kernel asks no list about the owner, whose entry would pass for the sign. */
+static void test_the_owner_is_not_refused(void **state)
+{
+	(void)state;
+	require_lists();
+	assert_int_equal(socket_acl_bar(path, geteuid()), -EEXIST);
+	assert_false(has_list());
+}
+
+/* The sign has no place there: what a daemon that was killed left would stay for ever. */
+static void test_a_list_that_names_the_owner(void **state)
 {
 	const struct entry list[] = {
 		{ACL_USER_OBJ, 6, NOBODY},  {ACL_USER, 6, geteuid()}, {ACL_USER, 6, OTHER},
@@ -224,11 +232,11 @@ static void test_the_owner_has_no_entry(void **state)
 
 	(void)state;
 	require_lists();
-	assert_int_equal(socket_acl_bar(path, geteuid()), -EEXIST);
-	assert_false(has_list());
 	write_list(list, COUNT_OF(list));
 	assert_int_equal(socket_acl_bar(path, OTHER), -EOPNOTSUPP);
 	assert_int_equal(socket_acl_bar(path, ATTACKER), -EOPNOTSUPP);
+	check_list(list, COUNT_OF(list));
+	assert_int_equal(socket_acl_admit_all(path), 0);
 	check_list(list, COUNT_OF(list));
 }
 
@@ -391,7 +399,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_default_list_gets_no_rights, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_the_owner_has_no_entry, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_owner_is_not_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_list_that_names_the_owner, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_mask_with_more_than_the_group_stays, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_mode_that_changes_stays, set_up, tear_down),
