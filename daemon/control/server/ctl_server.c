@@ -200,8 +200,8 @@ static void ctl_server_note_no_bar(const struct newcomer *newcomer, int result)
 			(unsigned)newcomer->uid,
 			result == -EUSERS
 				? "it refuses as many users already as it may"
-				: "the access control list of the socket lets the user in in "
-				  "another way than by \"rw-\"");
+				: "the user owns the socket's file, or its access control list "
+				  "lets the user in by another entry than \"rw-\"");
 }
 
 /* The file cannot change: that is so for all users, for a while. */
