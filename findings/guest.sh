@@ -85,8 +85,8 @@ guest_make_rxe() {
 	for name in "$root"/usr/lib/*/libibverbs/librxe*.so; do guest_file "${name#"$root"}"; done
 }
 
-# Begins what guest_run runs: a wire between two devices of rxe, rxe0, and rxe1 in a namespace of its
-# own, where $other runs a command.
+# Begins what guest_run runs: a wire between two devices of rxe. rxe0 is in this namespace, rxe1 in
+# another one, where $other runs a command.
 # shellcheck disable=SC2016,SC2034 # for the guest; findings use it
 guest_wire='
 	unshare -n sleep 1000 &
