@@ -58,8 +58,8 @@ make_bridge() { ip -n n$end link add path0 type bridge && ip -n n$end link set u
 make_macvlan() { add link u type macvlan mode bridge; }
 make_vlan() { add link u type vlan id 5; }
 make_ipvlan_l2() { add link u type ipvlan mode l2; }
-# It answers no ARP: the host below needs a route, as towards a router, and asks for that with an
-# address of its own. An answer to the address of path0 would go to path0.
+# ipvlan l3 answers no ARP, so u needs a route, as towards a router. u asks for that neighbour from
+# its own address: an answer to the address of path0 would go to path0, which drops ARP.
 make_ipvlan_l3() {
 	add link u type ipvlan mode l3 && in_ns $end sysctl -q -w net.ipv4.conf.u.arp_announce=2 &&
 		ip -n n$end route add 10.9.2.0/24 via 10.8.0.$peer dev u metric 100
