@@ -69,11 +69,16 @@ uint32_t throttled_users_note(struct throttled_users *all, uid_t uid, uint64_t n
 	return seconds;
 }
 
+static bool throttled_user_is_shut_out(const struct throttled_user *user, uint64_t now_ns)
+{
+	return user->times > 0 && now_ns < user->until_ns;
+}
+
 bool throttled_users_are_shut_out(const struct throttled_users *all, uid_t uid, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < THROTTLED_USERS_MAX; i++)
-		if (all->users[i].times > 0 && all->users[i].uid == uid)
-			return now_ns < all->users[i].until_ns;
+		if (all->users[i].uid == uid && throttled_user_is_shut_out(&all->users[i], now_ns))
+			return true;
 	return false;
 }
 
@@ -81,7 +86,5 @@ uint32_t throttled_users_count_attempt(struct throttled_users *all, uid_t uid, u
 {
 	struct throttled_user *user = throttled_users_find(all, uid);
 
-	if (user == NULL || user->times == 0 || now_ns >= user->until_ns)
-		return 0;
-	return ++user->attempts;
+	return user != NULL && throttled_user_is_shut_out(user, now_ns) ? ++user->attempts : 0;
 }
