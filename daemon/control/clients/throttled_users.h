@@ -51,7 +51,7 @@ struct throttled_users {
 uint32_t throttled_users_note(struct throttled_users *all, uid_t uid, uint64_t now_ns);
 
 /*
- * Counts a connection that was turned away of a user who gets none now. Returns how many there are;
+ * Counts a connection that was turned away, if the user gets no connection now. Returns the count;
  * 0: the user may connect.
  */
 uint32_t throttled_users_count_attempt(struct throttled_users *all, uid_t uid, uint64_t now_ns);

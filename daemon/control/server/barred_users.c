@@ -33,7 +33,7 @@ int barred_users_add(struct barred_users *all, const char *path, uid_t uid, uid_
 		return -EUSERS;
 	/* Somebody may have removed the entry of a user whom the table has. */
 	result = socket_acl_bar(path, uid);
-	/* The connection was in the socket before the entry. One of somebody else is not ours. */
+	/* The connection is older than the entry. An entry of somebody else gets no place. */
 	if (result == -EALREADY)
 		return 0;
 	if (result != 0 || is_known)

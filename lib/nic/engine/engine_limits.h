@@ -110,8 +110,9 @@ enum {
 	LIMIT_ACK_REPLIES_MOST = 64,
 
 	/*
-	 * So long rxe has to go back after a NAK: several round trips of a network without routers,
-	 * and less than its ACK timeouts are (withheld_acknowledgement.h).
+	 * Linux rxe has this time to go back after a NAK. The time is several round trips of a
+	 * network without routers, and less than the usual ACK timeouts
+	 * (withheld_acknowledgement.h).
 	 */
 	LIMIT_ACK_WITHHELD_NS = 20000000,
 

@@ -196,7 +196,7 @@ bool credits_posted(struct engine *engine, struct qp *qp)
 	if (entries_posted(engine, qp) == 0)
 		return false;
 	responder->has_told_no_credits = false;
-	/* Linux rxe takes no notice of credits, and cannot bear each ACK. */
+	/* Linux rxe ignores credits, and an ACK at the wrong time breaks it. */
 	if (qp->peer_kind != RNIC_PEER_KIND_RXE)
 		acknowledgement_queue_last(qp);
 	return true;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ACK that Linux rxe does not get while it is about to send again what the ACK is about, because
- * rxe cannot bear it (findings/rxe-answer-amid-resend.sh).
+ * Linux rxe cannot bear an ACK of packets that rxe is about to send again
+ * (findings/rxe-answer-amid-resend.sh). The responder withholds such an ACK.
  *
  * The packets are executed, and a NAK has left that makes rxe send them again. The first duplicate
- * shows that rxe has gone back; from then on rxe gets its ACKs as the packets come again. When none
- * comes within LIMIT_ACK_WITHHELD_NS, the NAK was lost or rxe did not heed it, and the ACK leaves.
+ * shows that rxe has gone back; from then on rxe gets its ACKs as the packets come again. When no
+ * duplicate comes within LIMIT_ACK_WITHHELD_NS, the NAK was lost or rxe has ignored it, and the ACK
+ * leaves.
  */
 #ifndef LIB_NIC_ENGINE_RELIABILITY_WITHHELD_ACKNOWLEDGEMENT_H
 #define LIB_NIC_ENGINE_RELIABILITY_WITHHELD_ACKNOWLEDGEMENT_H
