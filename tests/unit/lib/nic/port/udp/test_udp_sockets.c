@@ -7,6 +7,7 @@
 #include "tests/unit/unit_test.h"
 
 #include <netinet/udp.h>
+#include <unistd.h>
 
 static void test_address(void **state)
 {
@@ -143,6 +144,31 @@ static void test_arrival_cut_by_the_kernel(void **state)
 	assert_int_equal(udp_arrival_read(&arrival, &sock, &header, bytes, 1), -EMSGSIZE);
 }
 
+/*
+ * What 10 Gb/s have under way in 10 ms arrives while the process waits for a processor. The kernel
+ * doubles what is asked for, to charge a packet with more than its bytes.
+ */
+static void test_receive_buffer(void **state)
+{
+	enum { UNDER_WAY_BYTES = 12500000, LITTLE_BYTES = 4096 };
+	const int little = LITTLE_BYTES;
+	const struct rnic_gid gid = fixture_own_gid(43);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), value = 0;
+	socklen_t length = sizeof(value);
+
+	(void)state;
+	assert_true(fd >= 0);
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &little, sizeof(little)) != 0) {
+		close(fd);
+		print_message("skipped: no right to a buffer beyond the system's limit\n");
+		skip();
+	}
+	assert_int_equal(udp_socket_set_options(fd, &gid, 0), 0);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &length), 0);
+	assert_true(value / 2 >= UNDER_WAY_BYTES);
+	close(fd);
+}
+
 /* DF set and identification 0 need the first two; the third lets Linux rxe in over IPv6. */
 static void test_options(void **state)
 {
@@ -192,7 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_address),	 cmocka_unit_test(test_control),
 		cmocka_unit_test(test_arrivals), cmocka_unit_test(test_arrival_cut_by_the_kernel),
-		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_options),	 cmocka_unit_test(test_receive_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
