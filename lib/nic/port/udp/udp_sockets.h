@@ -119,8 +119,8 @@ void udp_socket_hear(struct udp_socket *sock, bool is_on);
 
 /*
  * Adds to receive_dropped what the kernel has dropped at `sock` since the last call, for want of
- * room in the buffer; a GSO batch may count as one. SO_RXQ_OVFL would tell only with a later
- * datagram, which may never come.
+ * room in the buffer; a GSO batch may count as one (findings/udp-counters-count-batches.sh).
+ * SO_RXQ_OVFL would tell only with a later datagram, which may never come.
  */
 void udp_socket_count_dropped(struct udp_socket *sock, struct port_counters *counters);
 
