@@ -34,9 +34,11 @@ enum {
 
 	/*
 	 * On a path whose least round trip is longer than that, the window follows a model of the
-	 * path, and packets leave by a pace, in batches; see peer_window.h and path_model.h.
+	 * path, and packets leave by a pace, in batches; see peer_window.h and path_model.h. A
+	 * process there may wait for a processor for LIMIT_PATH_WAIT_NS.
 	 */
 	LIMIT_PATH_SHORT_NS = 300000,
+	LIMIT_PATH_WAIT_NS = 2000000,
 	LIMIT_PATH_QUEUE_BYTES_MOST = 8 << 20,
 	LIMIT_PATH_BATCH_NS = 50000,
 

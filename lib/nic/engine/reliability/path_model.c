@@ -110,6 +110,12 @@ static uint64_t greatest_rate(const struct path_model *model)
 	return greatest;
 }
 
+bool path_model_is_queued(const struct path_model *model)
+{
+	return model->smoothed_ns >
+	       model->least_ns + model->least_ns / 4 + UINT64_C(2) * LIMIT_PATH_WAIT_NS;
+}
+
 static void end_round(struct path_model *model)
 {
 	count_caution(model);
@@ -118,7 +124,9 @@ static void end_round(struct path_model *model)
 	model->rates[model->round % PATH_MODEL_ROUNDS] = 0;
 	if (model->is_started)
 		return;
-	if (model->rate >= FULL_GROWTH(model->full_rate)) {
+	if (path_model_is_queued(model)) {
+		model->is_started = true;
+	} else if (model->rate >= FULL_GROWTH(model->full_rate)) {
 		model->full_rate = model->rate;
 		model->full_rounds = 0;
 	} else if (++model->full_rounds == FULL_ROUNDS) {
@@ -211,9 +219,14 @@ uint64_t path_model_kept_bytes(const struct path_model *model, uint64_t now_ns)
 	return path_model_held_bytes(model);
 }
 
+uint64_t path_model_bytes_in(const struct path_model *model, uint64_t ns)
+{
+	return model->rate / 1000 * (ns / 1000) / 1000;
+}
+
 uint64_t path_model_held_bytes(const struct path_model *model)
 {
-	return model->rate / 1000 * (model->least_ns / 1000) / 1000;
+	return path_model_bytes_in(model, model->least_ns);
 }
 
 uint64_t path_model_allowed_bytes(const struct path_model *model)
@@ -224,5 +237,7 @@ uint64_t path_model_allowed_bytes(const struct path_model *model)
 		return held_bytes / 2;
 	if (!model->is_started)
 		return 2 * held_bytes;
-	return model->cautious_rounds > 0 ? held_bytes : held_bytes + held_bytes / 4;
+	if (model->cautious_rounds > 0 || path_model_is_queued(model))
+		return held_bytes;
+	return held_bytes + held_bytes / 4;
 }

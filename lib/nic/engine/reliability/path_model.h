@@ -102,10 +102,22 @@ static inline bool path_model_is_long(const struct path_model *model)
 	return model->least_ns > LIMIT_PATH_SHORT_NS && model->rate > 0;
 }
 
+/* What the path delivers in `ns`. */
+uint64_t path_model_bytes_in(const struct path_model *model, uint64_t ns);
+
 /* Rate times least round trip. */
 uint64_t path_model_held_bytes(const struct path_model *model);
 
-/* What may be under way for the path's sake: the same, with room for the rate to show more. */
+/*
+ * Whether packets wait so long in queues that more of them find no more rate: longer than a process
+ * may wait for a processor, at both ends, and a quarter of the least round trip.
+ */
+bool path_model_is_queued(const struct path_model *model);
+
+/*
+ * What may be under way for the path's sake: the same, with room for the rate to show more, unless
+ * the queues hold enough for that.
+ */
 uint64_t path_model_allowed_bytes(const struct path_model *model);
 
 static inline bool path_model_is_draining(const struct path_model *model)

@@ -12,7 +12,8 @@
  *                  doubles with each window that arrives, up to LIMIT_PATH_WINDOW_BYTES or the
  *                  first loss. Halves when a loss is noticed, at most once a round trip, and grows
  *                  by one packet for each window's worth of acknowledgements; on a long path also
- *                  by a quarter, before the first loss and some windows after the last.
+ *                  by a quarter, before the first loss and some windows after the last, and
+ *                  to more than LIMIT_PATH_WINDOW_BYTES.
  *     the path     what a long path holds by itself, by its model (path_model.h). Nothing on a
  *                  short path, and nothing else while the model drains the queues.
  *

@@ -27,7 +27,7 @@
  * hold 12.5 MB, and a process may wait as long. The kernel charges a packet with more than its
  * bytes, up to twice what is asked for here, and only for packets that wait.
  */
-#define RECEIVE_BUFFER_BYTES (16 << 20)
+#define RECEIVE_BUFFER_BYTES (12 << 20)
 
 #define SEND_BUFFER_BYTES (8 << 20)
 

@@ -99,6 +99,28 @@ static void test_start_up_doubles_until_the_rate_stays(void **state)
 	assert_near(path_model_allowed_bytes(&road.model), bytes + bytes / 4);
 }
 
+/* Where packets wait in queues for long, more of them find no more rate, but take from others. */
+static void test_full_queues_end_start_up_and_growth(void **state)
+{
+	const uint64_t waits_ns = ROUND_TRIP_NS / 4 + 2 * LIMIT_PATH_WAIT_NS;
+	struct road road = open_road();
+	uint64_t bytes = 1000000;
+
+	(void)state;
+	pass_round(&road, bytes, ROUND_TRIP_NS);
+	for (int i = 0; i < 40 && !road.model.is_started; i++, bytes += bytes / 2)
+		pass_round(&road, bytes, ROUND_TRIP_NS + waits_ns + RNIC_NS_PER_MS);
+	assert_true(road.model.is_started);
+	assert_true(road.model.full_rounds < 3);
+	assert_true(path_model_is_queued(&road.model));
+	assert_int_equal(path_model_allowed_bytes(&road.model), path_model_held_bytes(&road.model));
+	for (int i = 0; i < 40; i++)
+		pass_round(&road, bytes, ROUND_TRIP_NS + waits_ns - RNIC_NS_PER_MS);
+	assert_false(path_model_is_queued(&road.model));
+	assert_near(path_model_allowed_bytes(&road.model),
+		    path_model_held_bytes(&road.model) / 4 * 5);
+}
+
 /* Rounds until more than the path holds is allowed again. */
 static uint32_t count_cautious_rounds(struct road *road)
 {
@@ -160,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_a_short_path_needs_no_model),
 		cmocka_unit_test(test_only_busy_rounds_count),
 		cmocka_unit_test(test_start_up_doubles_until_the_rate_stays),
+		cmocka_unit_test(test_full_queues_end_start_up_and_growth),
 		cmocka_unit_test(test_losses_make_cautious_for_longer_and_longer),
 		cmocka_unit_test(test_the_least_round_trip_is_looked_for_again),
 	};

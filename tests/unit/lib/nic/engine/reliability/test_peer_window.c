@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/lib/nic/engine/engine_fixture.h"
 
+#include "proto/base/bits.h"
 #include "proto/wire/gid.h"
 #include "tests/unit/unit_test.h"
 
@@ -246,6 +247,36 @@ static void test_a_long_path_adds_what_it_holds(void **state)
 	fixture_destroy(fixture);
 }
 
+/* A quarter of what a long path holds may wait, or what its rate needs for the longest wait. */
+static void test_queues_of_a_long_path(void **state)
+{
+	static const struct {
+		uint64_t rate, least_ns;
+		uint32_t more_bytes;
+	} cases[] = {
+		{1000000000, 200000, 0}, /* short */
+		{1000000000, 500000, 2000000},
+		{100000000, 10000000, 250000},
+		{100000000, 2000000, 200000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RNIC_COUNT_OF(cases); i++) {
+		struct engine_fixture *fixture = fixture_create(&fixture_defaults);
+		struct peer_window *window = fixture->qp->peer_window;
+
+		make_long(window);
+		window->model.rate = window->model.rates[0] = cases[i].rate;
+		window->model.least_ns = window->model.smoothed_ns = cases[i].least_ns;
+		for (uint32_t bursts = 0; bursts < 20; bursts++)
+			pass_burst(fixture, window, peer_window_bytes(window),
+				   peer_window_bytes(window));
+		assert_int_equal(window->queue_bytes,
+				 LIMIT_PATH_WINDOW_BYTES + cases[i].more_bytes);
+		fixture_destroy(fixture);
+	}
+}
+
 /* A window that is not full holds packets back by its pace, and the timer lets a batch leave. */
 static void test_a_long_path_is_paced(void **state)
 {
@@ -287,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_a_path_opens),
 		cmocka_unit_test(test_a_loss_ends_the_opening),
 		cmocka_unit_test(test_a_long_path_adds_what_it_holds),
+		cmocka_unit_test(test_queues_of_a_long_path),
 		cmocka_unit_test(test_a_long_path_is_paced),
 	};
 
