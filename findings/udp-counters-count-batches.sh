@@ -50,15 +50,16 @@ make_program() {
 		        arrived += len(receiver.recv(65536)) // 1000
 		except BlockingIOError:
 		    print("arrived", arrived)
-		ss = subprocess.run(["ss", "-uamHn", "sport = :4791"], capture_output=True, text=True)
-		print("ss", ss.stdout.rsplit(",d", 1)[1].split(")")[0])
+		shown = subprocess.run(["ss", "-uamHn", "sport = :4791"], stdout=subprocess.PIPE)
+		print("ss", shown.stdout.decode().rsplit(",d", 1)[1].split(")")[0])
 	END
 }
 
 # count GRO: "sent delivered dropped, drops by ss, arrived", in a network namespace of its own.
 count() {
-	unshare --net --mount sh -c "mount -t proc proc '$root/proc' && exec chroot '$root' sh -c \
-		'ip link set lo up && python3 flood.py $1 && nstat -asz'" |
+	unshare --net --mount sh -c "mount -t proc proc '$root/proc' &&
+		exec chroot '$root' sh -c \
+			'ip link set lo up && python3 flood.py $1 && nstat -asz'" |
 		awk '{ value[$1] = $2 }
 			END { print value["UdpOutDatagrams"], value["UdpInDatagrams"],
 				value["UdpRcvbufErrors"], value["ss"], value["arrived"] }'

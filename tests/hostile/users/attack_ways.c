@@ -232,15 +232,21 @@ static void large_prepare(struct bench *bench, unsigned amount)
 		attack_die("large: register");
 }
 
-static void private_prepare(struct bench *bench, unsigned amount)
+static void *private_memory(size_t bytes)
 {
-	size_t bytes = region_bytes(amount);
 	void *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		attack_die("fork: map");
-	memset(memory, 1, bytes);
+	return memset(memory, 1, bytes);
+}
+
+static void private_prepare(struct bench *bench, unsigned amount)
+{
+	size_t bytes = region_bytes(amount);
+	void *memory = private_memory(bytes);
+
 	large = ibv_reg_mr(bench->pd, memory, bytes,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ);
@@ -257,19 +263,37 @@ static void post_piece(struct bench *bench, size_t at)
 		   large->rkey);
 }
 
-static void fork_turn(struct bench *bench)
+static void fork_once(void)
 {
-	static size_t at;
-	pid_t child;
+	pid_t child = fork();
 
-	post_piece(bench, at);
-	at = (at + PIECE_BYTES) % (large->length / 2);
-	child = fork();
 	if (child == 0)
 		_exit(0);
 	if (child < 0 || waitpid(child, NULL, 0) < 0)
 		attack_die("fork");
+}
+
+static void fork_turn(struct bench *bench)
+{
+	static size_t at;
+
+	post_piece(bench, at);
+	at = (at + PIECE_BYTES) % (large->length / 2);
+	fork_once();
 	bench_expect(bench, 1);
+}
+
+/* The same without a device: what the kernel's work for the copies costs other users. */
+static void fork_alone_prepare(struct bench *bench, unsigned amount)
+{
+	(void)bench;
+	private_memory(region_bytes(amount));
+}
+
+static void fork_alone_turn(struct bench *bench)
+{
+	(void)bench;
+	fork_once();
 }
 
 static void holes_turn(struct bench *bench)
@@ -544,6 +568,7 @@ static const struct attack_way ways[] = {
 	{"doorbells", true, doorbells_prepare, doorbells_turn},
 	{"watches", true, watches_prepare, watches_turn},
 	{"fork", true, private_prepare, fork_turn},
+	{"fork-alone", false, fork_alone_prepare, fork_alone_turn},
 	{"holes", true, large_prepare, holes_turn},
 	{"hanging", true, hanging_prepare, hanging_turn},
 	{"hanging-channel", true, hanging_channel_prepare, hanging_channel_turn},

@@ -10,7 +10,9 @@
 # processes. The ratios are printed; the limits are wide, because this machine may do other things.
 #
 # The long variant measures pairs: the burners, then the attack, five times. Its limits are narrow,
-# and hold for the median of the pairs. Before, all attacks together meet root's rnicctl.
+# and hold for the median of the pairs. What an attack does to the kernel slows others without a
+# device, too: a way with a control is measured beside that. Before, all attacks together meet
+# root's rnicctl.
 #
 # --taken: the device processes of the attackers were taken over (taken_device.c), in place of WAYs.
 # --shows: only the meeting of all attacks with root's rnicctl.
@@ -42,14 +44,17 @@ fi
 
 # The amounts of work of all attackers together, by way; more of it in the long variant.
 declare -A amount=([keys]=20000 [keys-end]=5000 [doorbells]=2000 [watches]=50000
-	[control-watches]=400000 [fork]=256 [holes]=256 [hanging]=64 [hanging-channel]=64
-	[unpolled]=256 [listings]=1000 [silent]=2000 [greetings]=0
+	[control-watches]=400000 [fork]=256 [fork-alone]=256 [holes]=256 [hanging]=64
+	[hanging-channel]=64 [unpolled]=256 [listings]=1000 [silent]=2000 [greetings]=0
 	[identifiers]=0 [opens]=0 [view-watches]=40000 [stopped]=4000 [device-stopped]=0
 	[respawn]=0 [burn]=0)
 large_amounts() {
 	amount+=([keys]=200000 [keys-end]=50000 [doorbells]=16000 [watches]=400000
-		[control-watches]=4000000 [fork]=1024 [holes]=3072 [unpolled]=3072 [silent]=10000)
+		[control-watches]=4000000 [fork]=1024 [fork-alone]=1024 [holes]=3072
+		[unpolled]=3072 [silent]=10000)
 }
+# The same without a device, in place of the burners.
+declare -A control=([fork]=fork-alone)
 # The users of these ways get no connection for a while: each way has its own, and so has each
 # attempt by one user, and by nine.
 declare -A own_users=([control-watches]=31105 [silent]=31205 [greetings]=31305
@@ -83,8 +88,8 @@ attacking_users() {
 	for ((number = 0; number < count; number++)); do echo $((first_user + 10 * number)); done
 }
 
-# attacker_start UID WAY
-attacker_start() {
+# program_start UID WAY
+program_start() {
 	(
 		side_user[0]=$1
 		exec_program 0 "$BUILD/tests/user_attacker" "$2" $((${amount[$2]} / count))
@@ -93,8 +98,14 @@ attacker_start() {
 	own $!
 }
 
-# attack_start WAY: sets attackers, and first_user, the first of the attacking users. An attacker
-# has two processes, its program and the one that serves it; so two programs burn.
+# attacker_start UID WAY: an attacker has two processes, its program and the one that serves it. So
+# two programs burn, and one burns beside a program that no process serves.
+attacker_start() {
+	program_start "$1" "$2"
+	case $2 in burn | fork-alone) program_start "$1" burn ;; esac
+}
+
+# attack_start WAY: sets attackers, and first_user, the first of the attacking users.
 attack_start() {
 	local uid
 	attackers=()
@@ -103,7 +114,6 @@ attack_start() {
 	rm -f "$WORK"/attack.*.out
 	for uid in $(attacking_users); do
 		attacker_start "$uid" "$1"
-		[ "$1" != burn ] || attacker_start "$uid" "$1"
 	done
 	for uid in $(attacking_users); do
 		wait_for 90 grep -q ready "$WORK/attack.$uid.out" || return 1
@@ -141,13 +151,14 @@ measure() {
 
 # judge WAY: compares with the baseline, pair by pair, a line each. The medians decide.
 judge() {
-	python3 - "$WORK/victim.burn" "$WORK/victim.$1" $rate_least $times_longer $least_us <<'END'
+	python3 - "$WORK/victim.baseline" "$WORK/victim.$1" $rate_least $times_longer \
+		$least_us <<'END'
 import json, statistics, sys
-burning, attacked = ([json.loads(line) for line in open(name)] for name in sys.argv[1:3])
+before, attacked = ([json.loads(line) for line in open(name)] for name in sys.argv[1:3])
 least, longer, least_us = map(float, sys.argv[3:6])
 
 def ratios(name):
-    return [now[name] / max(before[name], 1e-9) for before, now in zip(burning, attacked)]
+    return [now[name] / max(then[name], 1e-9) for then, now in zip(before, attacked)]
 
 words, wrong = [], False
 for name, us in (("writes_per_s", 0), ("write_p99_us", 1), ("open_p99_ms", 1000)):
@@ -166,7 +177,7 @@ END
 # measure_burning: the baseline, of this moment.
 measure_burning() {
 	local status
-	attack_start burn && measure burn
+	attack_start burn && measure burn && mv "$WORK/victim.burn" "$WORK/victim.baseline"
 	status=$?
 	attack_goes_on burn
 	attack_end
@@ -180,10 +191,11 @@ try_again() {
 	measure_burning && attack_start "$1"
 }
 
-# measure_pair WAY: adds a line to what was measured beside burners, and one to that of the attack.
+# measure_pair WAY: adds a line to what was measured beside burners, or beside the way's control,
+# and one to that of the attack.
 measure_pair() {
-	local status
-	attack_start burn && measure burn
+	local status baseline=${control[$1]:-burn}
+	attack_start "$baseline" && measure "$baseline"
 	status=$?
 	attack_end
 	[ $status -eq 0 ] || return 1
@@ -191,7 +203,7 @@ measure_pair() {
 	status=$?
 	attack_goes_on "$1"
 	attack_end
-	cat "$WORK/victim.burn" >>"$WORK/pairs.burn"
+	cat "$WORK/victim.$baseline" >>"$WORK/pairs.baseline"
 	cat "$WORK/victim.$1" >>"$WORK/pairs.$1"
 	attempt=$((attempt + 1))
 	return $status
@@ -202,7 +214,7 @@ withstands_pairs() {
 	local pair status=0
 	rm -f "$WORK"/pairs.*
 	for ((pair = 0; pair < pairs; pair++)); do measure_pair "$1" || status=1; done
-	mv "$WORK/pairs.burn" "$WORK/victim.burn"
+	mv "$WORK/pairs.baseline" "$WORK/victim.baseline"
 	mv "$WORK/pairs.$1" "$WORK/victim.$1"
 	attempt=1
 	[ $status -eq 0 ] && judge "$1" >"$WORK/verdict" 2>&1
@@ -212,7 +224,7 @@ withstands_pairs() {
 # the machine may have been the reason. The verdict is in $WORK/verdict.
 withstands() {
 	local status=1
-	cp "$WORK/first_baseline" "$WORK/victim.burn"
+	cp "$WORK/first_baseline" "$WORK/victim.baseline"
 	for attempt in 1 2 3 4; do
 		[ $attempt -eq 1 ] || try_again "$1" || break
 		{ measure "$1" && judge "$1"; } >"$WORK/verdict" 2>&1 && status=0 && break
@@ -229,10 +241,11 @@ attack_all_in_pairs() {
 	for way in "${ways[@]}"; do
 		holds=yes
 		if withstands_pairs "$way"; then
-			pass "$way: $(cat "$WORK/verdict")"
+			pass "$way, beside ${control[$way]:-burn}: $(cat "$WORK/verdict")"
 		else
 			holds=no
-			fail "$way: the victim is served as beside burners" "$WORK/verdict"
+			fail "$way: the victim is served as beside ${control[$way]:-burn}" \
+				"$WORK/verdict"
 		fi
 		[ -z "$table" ] || printf '| %s | %d | %s | %s | %s |\n' "$way" "$count" $holds \
 			"$(sed 's/ |.*//' "$WORK/verdict")" \
@@ -306,8 +319,8 @@ END
 # attack_all: each way after the other, by `count` attackers.
 attack_all() {
 	local way
-	measure_burning && echo "#     attackers: $count, burning: $(cat "$WORK/victim.burn")"
-	cp "$WORK/victim.burn" "$WORK/first_baseline"
+	measure_burning && echo "#     attackers: $count, burning: $(cat "$WORK/victim.baseline")"
+	cp "$WORK/victim.baseline" "$WORK/first_baseline"
 	for way in "${ways[@]}"; do
 		if ! attack_start "$way"; then
 			cat "$WORK"/attack.*.out >"$WORK/attack"
