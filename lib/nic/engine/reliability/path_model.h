@@ -11,8 +11,8 @@
  * way, until PATH_MODEL_DRAIN_SAMPLES round trips were measured without a queue, or one and 0.2 s
  * are over.
  *
- * Start-up: each round may double the rate, until three rounds grow it by less than a quarter, or
- * until a loss.
+ * Start-up: each round may double the rate, until three rounds grow it by less than a quarter,
+ * until a loss, or until packets wait in queues for long.
  *
  * Caution: a loss may mean that a queue is full. For some rounds no more than the path holds is
  * allowed, and then a quarter more again. A loss that comes while more is allowed doubles the
