@@ -47,6 +47,16 @@ static unsigned count_descriptors(void)
 	return count;
 }
 
+/*
+ * With a device process, whose descriptors the daemon has as well. The process ends some seconds
+ * after its last client, and each look of the test starts it again.
+ */
+static unsigned count_descriptors_at_rest(void)
+{
+	expect_service();
+	return count_descriptors();
+}
+
 /* The daemon closes the descriptors of a client that is gone a moment later. */
 static void expect_no_more_descriptors(unsigned count)
 {
@@ -105,7 +115,7 @@ static void test_descriptors_on_the_control_connection(void **state)
 		.bytes = sizeof(request),
 	};
 	static const unsigned counts[] = {1, RNIC_CTL_FDS_MAX, 64};
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 
 	(void)state;
 	for (unsigned i = 0; i < 2 * COUNT_OF(counts); i++) {
@@ -147,7 +157,7 @@ static void test_hello_of_version_1(void **state)
 			},
 		.hello = {.version_min = 1, .version_max = 1, .flags = 1 << 1},
 	};
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	const int fds[] = {STDERR_FILENO};
 
 	(void)state;
@@ -171,7 +181,7 @@ static void test_hello_of_version_1(void **state)
 /* The device connection of a client that never opens the device is the client's alone to lose. */
 static void test_device_never_opened(void **state)
 {
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	int control_fds[8], fds[8];
 	struct hostile_client other;
 	struct hostile_reply reply;
@@ -215,7 +225,7 @@ static void test_device_connection_never_received(void **state)
 				.version_max = RNIC_CTL_VERSION_MAX,
 			},
 	};
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	struct pollfd answer = {.events = POLLIN};
 
 	(void)state;
@@ -233,7 +243,7 @@ static void test_device_connection_never_received(void **state)
 /* What the client had there goes with the device connection; with the other one the rest. */
 static void test_device_connection_closed_first(void **state)
 {
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	struct hostile_client client;
 
 	(void)state;
@@ -259,7 +269,7 @@ static void test_device_connection_closed_first(void **state)
 
 static void test_control_connection_closed_first(void **state)
 {
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	struct hostile_client client;
 
 	(void)state;
@@ -291,7 +301,7 @@ static void test_control_connection_closed_first(void **state)
 static void test_half_open_connections(void **state)
 {
 	static const int family[] = {SHUT_RD, SHUT_WR};
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
@@ -346,7 +356,7 @@ static void die_at(unsigned place)
 
 static void test_death_between_the_connections(void **state)
 {
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 
 	(void)state;
 	for (unsigned place = 0; place < DEATH_COUNT; place++) {
@@ -379,7 +389,7 @@ static void test_connections_sent_to_one_another(void **state)
 			},
 		.request = {.mode = RNIC_MEMORY_MAPPED, .length = 4096},
 	};
-	const unsigned before = count_descriptors();
+	const unsigned before = count_descriptors_at_rest();
 	struct hostile_client clients[2];
 
 	(void)state;
