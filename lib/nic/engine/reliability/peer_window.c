@@ -233,18 +233,20 @@ void peer_window_leave(struct peer_window *window, struct qp *qp)
 
 /*
  * On a long path the queues may hold a quarter of what the path holds, too, or what keeps the path
- * busy while a process at either end waits for a processor. Where others hold that already, more
- * would take from their share: who comes late finds no empty queue, and takes the path for longer.
+ * busy while a process at either end waits for a processor. Not where packets wait for longer
+ * already: more would take from the share of others. A sender that comes late never sees an empty
+ * queue, and believes that the path is longer.
  */
 static uint32_t queue_bytes_most(const struct peer_window *window)
 {
 	const struct path_model *model = &window->model;
-	const uint64_t wait_bytes = path_model_bytes_in(model, LIMIT_PATH_WAIT_NS);
-	const uint64_t part_bytes = path_model_held_bytes(model) / 4;
-	uint64_t bytes = LIMIT_PATH_WINDOW_BYTES;
+	uint64_t part_bytes, wait_bytes, bytes;
 
-	if (path_model_is_long(model) && !path_model_is_queued(model))
-		bytes += part_bytes > wait_bytes ? part_bytes : wait_bytes;
+	if (!path_model_is_long(model) || path_model_is_queued(model))
+		return LIMIT_PATH_WINDOW_BYTES;
+	part_bytes = path_model_held_bytes(model) / 4;
+	wait_bytes = path_model_bytes_in(model, LIMIT_PATH_WAIT_NS);
+	bytes = LIMIT_PATH_WINDOW_BYTES + (part_bytes > wait_bytes ? part_bytes : wait_bytes);
 	return bytes < LIMIT_PATH_QUEUE_BYTES_MOST ? (uint32_t)bytes : LIMIT_PATH_QUEUE_BYTES_MOST;
 }
 

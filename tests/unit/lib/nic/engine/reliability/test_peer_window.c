@@ -247,7 +247,7 @@ static void test_a_long_path_adds_what_it_holds(void **state)
 	fixture_destroy(fixture);
 }
 
-/* A quarter of what a long path holds may wait, or what its rate needs for the longest wait. */
+/* A quarter of what a long path holds may wait, or what it delivers while a process waits. */
 static void test_queues_of_a_long_path(void **state)
 {
 	static const struct {
